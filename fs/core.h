@@ -1,0 +1,226 @@
+/*
+ * core.h - the tree in RAM: inodes, entries, data, xattrs, quota, policy.
+ *
+ * One function for each operation that changes or reads the tree. Each does,
+ * in this order: check, take memory and space (journal reservation), append
+ * the intent, apply, so that after the append nothing can fail. No function
+ * does I/O or sleeps on it while it holds the tree lock; what would have to
+ * wait returns one of the two RS_EPARK codes and is called again by the
+ * layer above, unchanged, when told.
+ *
+ * Permissions are the kernel's (default_permissions); set-gid inheritance,
+ * link counts, times and types are ours. Knows nothing of libfuse.
+ *
+ * LOCKS  core->lock (the tree) covers everything here; order: tree lock,
+ * then the journal's group lock.
+ */
+#ifndef RS_CORE_H
+#define RS_CORE_H
+
+#include "include/rs_attr.h"
+#include "include/rs_base.h"
+#include "journal/journal.h"
+
+/* Data is in the store and not in RAM: rs_core_load(), then call again. */
+#define RS_EPARK_COLD (-20002)
+/* RS_EPARK (journal.h): no room in ring or RAM now; again after space. */
+
+struct rs_core;
+struct rs_inode;
+
+struct rs_core_cfg {
+	struct rs_journal *journal; /* NULL: nothing is logged (tests) */
+	uint64_t ram;	   /* bytes that data, names, inodes may take */
+	uint64_t capacity; /* bytes of file data (pages) */
+	uint64_t inodes;   /* limit of their number */
+	enum rs_policy policy;
+	int noatime;
+	int xattr;
+	int readonly;
+	/* the clock; NULL: CLOCK_REALTIME (tests give their own) */
+	void (*now)(void *arg, struct timespec *ret);
+	void *arg;
+};
+
+/* Attributes with identity, for stat and entry replies. */
+struct rs_stat {
+	uint64_t ino;
+	struct rs_attr attr;
+};
+
+/* Who asks. umask was applied by the kernel. */
+struct rs_who {
+	uint32_t uid, gid;
+	int32_t pid; /* thread id, 0 from outside our pid namespace */
+};
+
+RS_MUST_USE int rs_core_new(const struct rs_core_cfg *cfg,
+			    struct rs_core **ret_core);
+void rs_core_free(struct rs_core *core);
+
+/*
+ * Fill an empty core from the journal: metadata from the store, then every
+ * record of the frames not folded. Data stays cold in the store, except what
+ * the frames bring. Then checks the tree: entries without inode (removed
+ * from the tree, finding), inodes without entry (staged: dropped; else
+ * finding; they stay reachable by nothing), link counts. -EUCLEAN never: damage
+ * is in rep, the rest is served. Without a journal: makes an empty root.
+ */
+RS_MUST_USE int rs_core_load_tree(struct rs_core *core, struct rs_report *rep);
+
+/* ---- lookup counts, as FUSE keeps them ---- */
+/* Every function with ret_st that yields an inode adds one to its nlookup. */
+void rs_core_forget(struct rs_core *core, uint64_t ino, uint64_t n);
+/* For C4: removed, but the kernel still knows it. */
+int rs_core_in_use(struct rs_core *core, uint64_t ino);
+
+/* ---- names ---- */
+/* -ENOENT if absent. */
+RS_MUST_USE int rs_core_lookup(struct rs_core *core, uint64_t parent,
+			       const char *name, struct rs_stat *ret_st);
+RS_MUST_USE int rs_core_getattr(struct rs_core *core, uint64_t ino,
+				struct rs_stat *ret_st);
+/*
+ * Regular file, FIFO, socket, device or directory (type from mode).
+ * Errors: -EEXIST, -ENOENT (parent removed), -ENOTDIR, -ENAMETOOLONG,
+ * -ENOSPC, -EMLINK (directories), -EROFS.
+ */
+RS_MUST_USE int rs_core_mknod(struct rs_core *core, uint64_t parent,
+			      const char *name, const struct rs_who *who,
+			      uint32_t mode, uint64_t rdev,
+			      struct rs_stat *ret_st);
+RS_MUST_USE int rs_core_symlink(struct rs_core *core, uint64_t parent,
+				const char *name, const struct rs_who *who,
+				const char *target, struct rs_stat *ret_st);
+/* O_TMPFILE: an inode without a name, not logged until it is linked. */
+RS_MUST_USE int rs_core_tmpfile(struct rs_core *core, uint64_t parent,
+				const struct rs_who *who, uint32_t mode,
+				struct rs_stat *ret_st);
+RS_MUST_USE int rs_core_link(struct rs_core *core, uint64_t ino,
+			     uint64_t parent, const char *name,
+			     const struct rs_who *who, struct rs_stat *ret_st);
+RS_MUST_USE int rs_core_unlink(struct rs_core *core, uint64_t parent,
+			       const char *name, const struct rs_who *who);
+RS_MUST_USE int rs_core_rmdir(struct rs_core *core, uint64_t parent,
+			      const char *name, const struct rs_who *who);
+/* flags: RENAME_NOREPLACE, RENAME_EXCHANGE; others -EINVAL. */
+RS_MUST_USE int rs_core_rename(struct rs_core *core, uint64_t parent,
+			       const char *name, uint64_t newparent,
+			       const char *newname, unsigned int flags,
+			       const struct rs_who *who);
+/* Up to RS_SYMLINK_MAX bytes and a NUL into buf. */
+RS_MUST_USE int rs_core_readlink(struct rs_core *core, uint64_t ino,
+				 char buf[RS_SYMLINK_MAX + 1]);
+
+/* ---- attributes ---- */
+#define RS_SET_MODE 0x01u
+#define RS_SET_UID 0x02u
+#define RS_SET_GID 0x04u
+#define RS_SET_SIZE 0x08u
+#define RS_SET_ATIME 0x10u
+#define RS_SET_MTIME 0x20u
+#define RS_SET_ATIME_NOW 0x40u
+#define RS_SET_MTIME_NOW 0x80u
+#define RS_SET_CTIME 0x100u
+/* May park (SIZE). */
+RS_MUST_USE int rs_core_setattr(struct rs_core *core, uint64_t ino,
+				const struct rs_attr *attr, unsigned int set,
+				struct rs_stat *ret_st);
+
+/* ---- data ---- */
+/* Bytes read (0 at the end), RS_EPARK_COLD, -EIO (suspect), -EISDIR. */
+RS_MUST_USE ssize_t rs_core_read(struct rs_core *core, uint64_t ino, void *buf,
+				 size_t len, uint64_t off);
+/*
+ * Bytes written; fewer than len only when space ended in the middle (then
+ * what was written is logged and applied). append: off is ignored.
+ * Errors: RS_EPARK, RS_EPARK_COLD, -ENOSPC, -EFBIG, -EROFS, -EIO.
+ */
+RS_MUST_USE ssize_t rs_core_write(struct rs_core *core, uint64_t ino,
+				  const void *buf, size_t len, uint64_t off,
+				  int append);
+/* mode: FALLOC_FL_ flags KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE; else EOPNOTSUPP */
+RS_MUST_USE int rs_core_fallocate(struct rs_core *core, uint64_t ino, int mode,
+				  uint64_t off, uint64_t len);
+/* SEEK_DATA, SEEK_HOLE. -ENXIO as lseek(2). */
+RS_MUST_USE int64_t rs_core_lseek(struct rs_core *core, uint64_t ino,
+				  int64_t off, int whence);
+/*
+ * Bring the cold data that [off, off+len) needs into RAM. Does I/O without
+ * the tree lock; called by a reader thread. RS_EPARK: no RAM now.
+ */
+RS_MUST_USE int rs_core_load(struct rs_core *core, uint64_t ino, uint64_t off,
+			     uint64_t len);
+
+/* ---- directories ---- */
+struct rs_dirent {
+	const char *name;
+	size_t len;
+	uint64_t cookie; /* the offset that continues after this entry */
+	struct rs_stat st; /* nlookup not raised: see rs_core_ref() */
+};
+/* An upper bound for the cookies of a scan that starts now. */
+uint64_t rs_core_dir_bound(struct rs_core *core, uint64_t ino);
+/*
+ * Calls fill for entries with cookie > after and <= bound in rising order
+ * ("." and ".." have cookies 1 and 2 and come first) until it returns
+ * non-zero (that entry was not taken) or the end. With plus, takes a
+ * reference (nlookup) for each entry taken that is neither "." nor "..".
+ */
+RS_MUST_USE int rs_core_readdir(struct rs_core *core, uint64_t ino,
+				uint64_t after, uint64_t bound, int plus,
+				int (*fill)(void *arg,
+					    const struct rs_dirent *ent),
+				void *arg);
+
+/* ---- xattrs (only with cfg.xattr) ---- */
+/* size 0: only the length. Errors: -ENODATA, -ERANGE, -ENOSPC, -EEXIST */
+RS_MUST_USE ssize_t rs_core_getxattr(struct rs_core *core, uint64_t ino,
+				     const char *name, void *buf, size_t size);
+RS_MUST_USE ssize_t rs_core_listxattr(struct rs_core *core, uint64_t ino,
+				      char *buf, size_t size);
+/* flags: XATTR_CREATE, XATTR_REPLACE */
+RS_MUST_USE int rs_core_setxattr(struct rs_core *core, uint64_t ino,
+				 const char *name, const void *value,
+				 size_t size, int flags);
+RS_MUST_USE int rs_core_removexattr(struct rs_core *core, uint64_t ino,
+				    const char *name);
+
+/* ---- durability ---- */
+/*
+ * Frame number that fsync of ino has to wait for: covers the inode, every
+ * name it has, all directories above (G2); for a directory also every entry
+ * change in it (G3). 0: nothing to wait for (already durable, or the inode
+ * isn't logged). The caller goes to rs_journal_wait() with it.
+ */
+uint64_t rs_core_sync_number(struct rs_core *core, uint64_t ino);
+
+/* ---- numbers ---- */
+struct rs_statfs {
+	uint64_t blocks, bfree, bavail; /* of 4096 bytes */
+	uint64_t files, ffree;
+};
+void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret);
+
+struct rs_core_status {
+	uint64_t inodes, inodes_max;
+	uint64_t data_bytes, capacity; /* allocated pages, logical */
+	uint64_t ram_bytes, ram;       /* what the daemon keeps */
+	uint64_t cold_bytes;	       /* in the store only */
+	uint64_t orphans; /* removed, still open */
+	uint64_t suspects;
+};
+void rs_core_status(struct rs_core *core, struct rs_core_status *ret);
+/* Drop cold, folded, unneeded data until at most target bytes are kept. */
+uint64_t rs_core_shrink(struct rs_core *core, uint64_t target);
+
+/* Walk the whole tree in path order (export, recover --list and --to). */
+struct rs_walk_ops {
+	/* path has no leading slash; "" is the root */
+	int (*inode)(void *arg, const char *path, const struct rs_stat *st,
+		     int first_name); /* 0: a further hard link */
+};
+RS_MUST_USE int rs_core_walk(struct rs_core *core,
+			     const struct rs_walk_ops *ops, void *arg);
+
+#endif
