@@ -1,0 +1,19 @@
+#!/bin/bash
+# cppcheck over all C of ours, tests too.
+# timeout: 600
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+need cppcheck
+need_build
+
+mapfile -t sources < <(files '*.c')
+mkdir -p "$RS_BUILD/cppcheck"
+if [ ${#sources[@]} -gt 0 ]; then
+	cppcheck -j2 --quiet --std=c11 --library=posix --library=gnu \
+		--enable=warning,portability,performance --inline-suppr \
+		--suppressions-list=tests/lint/cppcheck.supp \
+		--cppcheck-build-dir="$RS_BUILD/cppcheck" \
+		--error-exitcode=1 -I. -D_GNU_SOURCE= -D__linux__ -D__x86_64__ \
+		"${sources[@]}"
+fi
+echo "${#sources[@]} files"
