@@ -16,8 +16,8 @@ trap 'rm -f "$common"' EXIT
 	files '*.h' | xargs -r cat
 	cat .clang-tidy "$0"
 	clang-tidy --version
-	grep '"command":' "$RS_BUILD/compile_commands.json" |
-		sed 's/ -o .*//' | sort -u
+	sed -n '/"command":/s/ -o .*//p' "$RS_BUILD/compile_commands.json" |
+		sort -u
 } >"$common"
 
 one()
