@@ -8,6 +8,12 @@ set -euo pipefail
 need clang-tidy sha256sum
 need_build
 
+mapfile -t sources < <(files 'journal/*.c' 'fs/*.c' 'tools/*.c')
+if [ ${#sources[@]} = 0 ]; then
+	echo "0 files"
+	exit 0
+fi
+
 stamps=$RS_BUILD/tidy
 mkdir -p "$stamps"
 common=$(mktemp)
@@ -41,11 +47,7 @@ one()
 export -f one
 export common stamps RS_BUILD
 
-mapfile -t sources < <(files 'journal/*.c' 'fs/*.c' 'tools/*.c')
 bad=0
-if [ ${#sources[@]} -gt 0 ]; then
-	printf '%s\0' "${sources[@]}" |
-		xargs -0 -P2 -I{} bash -c 'one {}' || bad=1
-fi
+printf '%s\0' "${sources[@]}" | xargs -0 -P2 -I{} bash -c 'one {}' || bad=1
 echo "${#sources[@]} files"
 exit $bad
