@@ -1,0 +1,448 @@
+/*
+ * model.c - every cut, by model: what DESIGN G1 to G4, G8 and G9 promise,
+ * checked at each point between two writes or flushes of the journal.
+ *
+ * A sequence of operations runs on core and journal with both files of the
+ * store on tape. Then, for each point of the tape and several choices of
+ * unflushed sectors, the disk's state after a power cut at that point is
+ * built, recovered in one of the ways that exist, and compared: the tree must
+ * equal a snapshot that was taken between two operations, not older than the
+ * last one that was acknowledged and not newer than what was asked for; no
+ * damage may be reported; inode numbers used so far must lie below the
+ * ceiling. Every fourth sequence goes on after a kill without a power cut:
+ * the second run's tape starts with what the first had not flushed.
+ *
+ * crash:SEED:CUT:VARIANT names a case; "model crash:8812:37:5" replays it.
+ */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "play.h"
+
+#define RING UINT64_C(262144) /* the test-only minimum */
+#define CAPACITY UINT64_C(4194304)
+#define INODES 2000u
+
+struct options {
+	uint64_t first, count;
+	unsigned int steps;    /* most operations of a sequence */
+	unsigned int variants; /* random choices for each cut point */
+	unsigned int every;    /* cut at each every-th event on average */
+	unsigned int seconds;  /* stop early, 0: never */
+	int verbose;
+	int one; /* only cut, variant */
+	size_t cut;
+	unsigned int variant;
+	const char *base; /* scratch directory */
+};
+
+struct totals {
+	uint64_t sequences, cuts, events, acks;
+};
+
+enum way {
+	WAY_SERVE,
+	WAY_RECOVER,
+	WAY_RDONLY,
+	WAYS
+};
+
+static const char *const way_names[WAYS] = { "mount", "recover", "read-only" };
+
+static void empty_dir(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *ent;
+
+	if (!d)
+		return;
+	while ((ent = readdir(d)))
+		if (strcmp(ent->d_name, ".") && strcmp(ent->d_name, ".."))
+			(void)!unlinkat(dirfd(d), ent->d_name, 0);
+	closedir(d);
+}
+
+static void copy_file(const char *from, const char *to, const char *name)
+{
+	char a[4096], b[4096], buf[65536];
+	struct stat st;
+	FILE *in, *out;
+	size_t n;
+
+	snprintf(a, sizeof(a), "%s/%s", from, name);
+	snprintf(b, sizeof(b), "%s/%s", to, name);
+	in = fopen(a, "rb");
+	out = fopen(b, "wb");
+	assert(in && out && !fstat(fileno(in), &st));
+	while ((n = fread(buf, 1, sizeof(buf), in))) {
+		size_t i;
+
+		for (i = 0; i < n && !buf[i]; i++)
+			;
+		if (i == n) /* keep it sparse */
+			fseek(out, (long)n, SEEK_CUR);
+		else
+			assert(fwrite(buf, 1, n, out) == n);
+	}
+	fclose(in);
+	fflush(out);
+	assert(!ftruncate(fileno(out), st.st_size));
+	fclose(out);
+}
+
+static void make_store(const char *dir)
+{
+	struct rs_store_spec spec = { .dir = dir,
+				      .ring_size = RING,
+				      .capacity = CAPACITY,
+				      .inodes = INODES };
+	int cow, rc;
+
+	setenv("RSPOOL_TEST_RING", "1", 1);
+	rc = rs_journal_init_store(&spec, &cow);
+	if (rc) {
+		fprintf(stderr, "init of '%s': %s\n", dir, strerror(-rc));
+		exit(1);
+	}
+}
+
+/* ---- one case ---- */
+
+/* Recover what stands in dir in the given way and take its tree. */
+static int recover(struct play *scratch, const char *dir, enum way way,
+		   struct snap *ret_snap, uint64_t *ret_ceiling,
+		   uint64_t *ret_quarantined)
+{
+	static const enum rs_journal_mode modes[WAYS] = { RS_JOURNAL_SERVE,
+							  RS_JOURNAL_RECOVER,
+							  RS_JOURNAL_RDONLY };
+	struct rs_core *core = NULL;
+	struct rs_journal *j;
+	struct rs_report rep;
+	size_t i;
+	int rc;
+
+	rs_report_init(&rep);
+	rc = play_open(scratch, dir, modes[way], &rep, &j, &core);
+	if (rc)
+		goto out;
+	if (way == WAY_RECOVER) {
+		rc = rs_journal_fold_all(j, NULL, NULL, &rep);
+		rs_journal_close(j);
+		if (!rc)
+			rc = play_open(scratch, dir, RS_JOURNAL_RDONLY, &rep,
+				       &j, &core);
+		if (rc)
+			goto out;
+	}
+	snap_take(ret_snap, core);
+	*ret_ceiling = rs_journal_ceiling(j);
+	rs_core_free(core);
+	rs_journal_close(j);
+out:
+	for (i = 0; i < rep.n_findings; i++)
+		printf("  finding: %s ino %llu frame %llu: %s\n",
+		       rs_finding_kind_name(rep.findings[i].kind),
+		       (unsigned long long)rep.findings[i].ino,
+		       (unsigned long long)rep.findings[i].number,
+		       rep.findings[i].why);
+	*ret_quarantined = rep.quarantined;
+	rs_report_release(&rep);
+	return rc;
+}
+
+static int fail(const struct play *play, uint64_t seed, size_t cut,
+		unsigned int variant, enum way way, const char *what)
+{
+	(void)play;
+	printf("FAILED crash:%llu:%zu:%u (%s): %s\n", (unsigned long long)seed,
+	       cut, variant, way_names[way], what);
+	return 1;
+}
+
+static int judge(const struct play *play, const struct snap *snap, size_t cut,
+		 uint64_t seed, unsigned int variant, enum way way,
+		 size_t *ret_found)
+{
+	size_t must = play_must(play, cut), can = play_can(play, cut), i;
+
+	for (i = can + 1; i-- > 0;)
+		if (play->snaps[i].hash == snap->hash)
+			break;
+	if (i != SIZE_MAX && i >= must) {
+		*ret_found = i;
+		return 0;
+	}
+	if (i != SIZE_MAX) {
+		printf("tree is that of snapshot %zu, acknowledged %zu\n", i,
+		       must);
+		snap_diff(&play->snaps[must], snap);
+		return fail(play, seed, cut, variant, way,
+			    "acknowledged change is lost");
+	}
+	printf("against snapshot %zu (acknowledged):\n", must);
+	snap_diff(&play->snaps[must], snap);
+	printf("against snapshot %zu (last):\n", can);
+	snap_diff(&play->snaps[can], snap);
+	return fail(play, seed, cut, variant, way, "tree is no prefix");
+}
+
+/* Returns 0 if all is well; *ret_found: the snapshot that came back. */
+static int one_case(struct play *play, uint64_t seed, size_t cut,
+		    unsigned int variant, const char *dir, const char *marker,
+		    size_t *ret_found)
+{
+	struct rng rng = { seed * 1000003 + cut * 131 + variant };
+	enum way way = (enum way)((cut + variant) % WAYS);
+	struct play scratch = { .clock = play->clock };
+	uint64_t ceiling = 0, quarantined = 0;
+	struct snap snap = { 0 };
+	int rc;
+
+	empty_dir(dir);
+	copy_file(marker, dir, "rspool.id");
+	tape_build(&play->tape, cut, variant, &rng, dir);
+	rc = recover(&scratch, dir, way, &snap, &ceiling, &quarantined);
+	if (rc) {
+		printf("recovery gives %d\n", rc);
+		return fail(play, seed, cut, variant, way, "not recovered");
+	}
+	rc = judge(play, &snap, cut, seed, variant, way, ret_found);
+	if (!rc && quarantined)
+		rc = fail(play, seed, cut, variant, way, "false damage");
+	if (!rc && ceiling <= play->max_ino && cut == play->tape.n)
+		rc = fail(play, seed, cut, variant, way,
+			  "inode number above the ceiling");
+	snap_release(&snap);
+	return rc;
+}
+
+/* ---- sequences ---- */
+
+static int all_cuts(const struct options *opt, struct play *play, uint64_t seed,
+		    const char *dir, const char *marker, struct totals *totals)
+{
+	struct rng rng = { seed ^ 0x5eed };
+	unsigned int v;
+	size_t cut, found;
+	int failed = 0;
+
+	for (cut = 0; cut <= play->tape.n && !failed; cut++) {
+		/* only writes and flushes change what a disk can hold */
+		if (cut && cut < play->tape.n &&
+		    play->tape.events[cut - 1].type >= TAPE_OP)
+			continue;
+		if (opt->every > 1 && cut != play->tape.n &&
+		    rng_below(&rng, opt->every))
+			continue;
+		for (v = 0; v < opt->variants && !failed; v++) {
+			failed = one_case(play, seed, cut, v, dir, marker,
+					  &found);
+			totals->cuts++;
+		}
+	}
+	return failed;
+}
+
+/*
+ * The process is killed before event cut, but the power stays: the page cache
+ * (or the disk's) has all that was written, flushed or not. Play on.
+ */
+static int play_on(struct play *play, uint64_t seed, unsigned int steps,
+		   const char *dir, const char *marker)
+{
+	size_t cut = rng_below(&play->rng, play->tape.n + 1), found, i;
+	struct tape *tape = &play->tape, next;
+	size_t must = play_must(play, cut);
+	struct rng rng = { 1 };
+
+	if (one_case(play, seed, cut, 1, dir, marker, &found))
+		return 1;
+	empty_dir(dir);
+	copy_file(marker, dir, "rspool.id");
+	tape_build(tape, cut, 1, &rng, dir);
+	/* what the first run had not flushed, the disk may still lose */
+	tape_start(&next, dir);
+	for (i = 0; i < TAPE_FILES; i++) {
+		free(next.base[i]);
+		next.base[i] = tape->base[i];
+		next.base_len[i] = tape->base_len[i];
+		tape->base[i] = NULL;
+	}
+	assert(!next.n);
+	for (i = cut; i < tape->n; i++)
+		free(tape->events[i].data);
+	next.events = tape->events;
+	next.cap = tape->cap;
+	next.n = cut;
+	*tape = next;
+	tape_rebind(tape);
+	for (i = found + 1; i < play->n_snaps; i++)
+		snap_release(&play->snaps[i]);
+	play->n_snaps = found + 1;
+	play->n_acks = 0;
+	play->acks[play->n_acks++] =
+		(struct play_ack){ .event = cut, .snap = must };
+	play_run(play, dir, steps);
+	tape_stop(tape);
+	return 0;
+}
+
+static int sequence(const struct options *opt, uint64_t seed,
+		    struct totals *totals)
+{
+	char marker[4096], run[4096], dir[4096];
+	struct play *play = calloc(1, sizeof(*play));
+	unsigned int steps;
+	int failed = 0;
+	size_t found;
+
+	assert(play);
+	snprintf(marker, sizeof(marker), "%s/new", opt->base);
+	snprintf(run, sizeof(run), "%s/run", opt->base);
+	snprintf(dir, sizeof(dir), "%s/cut", opt->base);
+	play->rng.state = seed;
+	play->clock = UINT64_C(1700000000000000000);
+	play->verbose = opt->verbose;
+	steps = 4 + (unsigned int)rng_below(&play->rng, opt->steps - 3);
+	empty_dir(run);
+	copy_file(marker, run, "rspool.id");
+	copy_file(marker, run, "intent.log");
+	copy_file(marker, run, "data.mdb");
+	tape_start(&play->tape, run);
+	play_run(play, run, steps);
+	tape_stop(&play->tape);
+	if (seed % 4 == 3)
+		failed = play_on(play, seed, steps, run, marker);
+	if (opt->verbose)
+		tape_print(&play->tape, opt->one ? opt->cut : SIZE_MAX);
+	totals->sequences++;
+	totals->events += play->tape.n;
+	totals->acks += play->n_acks;
+	if (!failed && opt->one)
+		failed = one_case(play, seed, opt->cut, opt->variant, dir,
+				  marker, &found);
+	else if (!failed)
+		failed = all_cuts(opt, play, seed, dir, marker, totals);
+	play_release(play);
+	free(play);
+	return failed;
+}
+
+/* ---- main ---- */
+
+static int usage(FILE *f, int code)
+{
+	fprintf(f, "usage: model [-s FIRST] [-n COUNT] [-o STEPS] "
+		   "[-c VARIANTS] [-e EVERY] [-t SECONDS] [-v] [-d DIR]\n"
+		   "       model [-v] [-o STEPS] crash:SEED:CUT:VARIANT\n");
+	return code;
+}
+
+static int parse(int argc, char **argv, struct options *opt)
+{
+	unsigned long long seed, cut;
+	int c;
+
+	while ((c = getopt(argc, argv, "s:n:o:c:e:t:vd:h")) != -1) {
+		switch (c) {
+		case 's':
+			opt->first = strtoull(optarg, NULL, 10);
+			break;
+		case 'n':
+			opt->count = strtoull(optarg, NULL, 10);
+			break;
+		case 'o':
+			opt->steps = (unsigned int)atoi(optarg);
+			break;
+		case 'c':
+			opt->variants = (unsigned int)atoi(optarg);
+			break;
+		case 'e':
+			opt->every = (unsigned int)atoi(optarg);
+			break;
+		case 't':
+			opt->seconds = (unsigned int)atoi(optarg);
+			break;
+		case 'v':
+			opt->verbose = 1;
+			break;
+		case 'd':
+			opt->base = optarg;
+			break;
+		default:
+			return usage(c == 'h' ? stdout : stderr,
+				     c == 'h' ? 0 : 2);
+		}
+	}
+	if (optind < argc) {
+		if (sscanf(argv[optind], "crash:%llu:%llu:%u", &seed, &cut,
+			   &opt->variant) != 3)
+			return usage(stderr, 2);
+		opt->one = 1;
+		opt->first = seed;
+		opt->count = 1;
+		opt->cut = (size_t)cut;
+	}
+	if (opt->steps < 4 || !opt->variants || !opt->every)
+		return usage(stderr, 2);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = {
+		.first = 1, .count = 200, .steps = 40, .variants = 4, .every = 1
+	};
+	char base[] = "/dev/shm/rspool-model-XXXXXX", sub[4096];
+	static const char *const subs[] = { "new", "run", "cut" };
+	struct totals totals = { 0 };
+	time_t end;
+	int failed = 0, rc;
+	uint64_t seed;
+	size_t i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	rc = parse(argc, argv, &opt);
+	if (rc >= 0)
+		return rc;
+	if (!opt.base)
+		opt.base = mkdtemp(base);
+	assert(opt.base);
+	for (i = 1; i < RS_ARRAY_LEN(subs); i++) {
+		snprintf(sub, sizeof(sub), "%s/%s", opt.base, subs[i]);
+		mkdir(sub, 0700);
+	}
+	snprintf(sub, sizeof(sub), "%s/new", opt.base);
+	make_store(sub);
+	end = time(NULL) + opt.seconds;
+	for (seed = opt.first; seed < opt.first + opt.count && !failed;
+	     seed++) {
+		if (opt.seconds && time(NULL) >= end)
+			break;
+		failed = sequence(&opt, seed, &totals);
+	}
+	for (i = 0; i < RS_ARRAY_LEN(subs); i++) {
+		snprintf(sub, sizeof(sub), "%s/%s", opt.base, subs[i]);
+		empty_dir(sub);
+		rmdir(sub);
+	}
+	rmdir(opt.base);
+	printf("model: %llu sequences (seeds %llu to %llu), %llu events, "
+	       "%llu acknowledgements, %llu power cuts, %s\n",
+	       (unsigned long long)totals.sequences,
+	       (unsigned long long)opt.first, (unsigned long long)(seed - 1),
+	       (unsigned long long)totals.events,
+	       (unsigned long long)totals.acks, (unsigned long long)totals.cuts,
+	       failed ? "FAILED" : "0 losses");
+	return failed;
+}
