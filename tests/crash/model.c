@@ -26,11 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "play.h"
-
-#define RING UINT64_C(262144) /* the test-only minimum */
-#define CAPACITY UINT64_C(4194304)
-#define INODES 2000u
+#include "case.h"
 
 struct options {
 	uint64_t first, count;
@@ -48,183 +44,6 @@ struct options {
 struct totals {
 	uint64_t sequences, cuts, events, acks;
 };
-
-enum way {
-	WAY_SERVE,
-	WAY_RECOVER,
-	WAY_RDONLY,
-	WAYS
-};
-
-static const char *const way_names[WAYS] = { "mount", "recover", "read-only" };
-
-static void empty_dir(const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *ent;
-
-	if (!d)
-		return;
-	while ((ent = readdir(d)))
-		if (strcmp(ent->d_name, ".") && strcmp(ent->d_name, ".."))
-			(void)!unlinkat(dirfd(d), ent->d_name, 0);
-	closedir(d);
-}
-
-static void copy_file(const char *from, const char *to, const char *name)
-{
-	char a[4096], b[4096], buf[65536];
-	struct stat st;
-	FILE *in, *out;
-	size_t n;
-
-	snprintf(a, sizeof(a), "%s/%s", from, name);
-	snprintf(b, sizeof(b), "%s/%s", to, name);
-	in = fopen(a, "rb");
-	out = fopen(b, "wb");
-	assert(in && out && !fstat(fileno(in), &st));
-	while ((n = fread(buf, 1, sizeof(buf), in))) {
-		size_t i;
-
-		for (i = 0; i < n && !buf[i]; i++)
-			;
-		if (i == n) /* keep it sparse */
-			fseek(out, (long)n, SEEK_CUR);
-		else
-			assert(fwrite(buf, 1, n, out) == n);
-	}
-	fclose(in);
-	fflush(out);
-	assert(!ftruncate(fileno(out), st.st_size));
-	fclose(out);
-}
-
-static void make_store(const char *dir)
-{
-	struct rs_store_spec spec = { .dir = dir,
-				      .ring_size = RING,
-				      .capacity = CAPACITY,
-				      .inodes = INODES };
-	int cow, rc;
-
-	setenv("RSPOOL_TEST_RING", "1", 1);
-	rc = rs_journal_init_store(&spec, &cow);
-	if (rc) {
-		fprintf(stderr, "init of '%s': %s\n", dir, strerror(-rc));
-		exit(1);
-	}
-}
-
-/* ---- one case ---- */
-
-/* Recover what stands in dir in the given way and take its tree. */
-static int recover(struct play *scratch, const char *dir, enum way way,
-		   struct snap *ret_snap, uint64_t *ret_ceiling,
-		   uint64_t *ret_quarantined)
-{
-	static const enum rs_journal_mode modes[WAYS] = { RS_JOURNAL_SERVE,
-							  RS_JOURNAL_RECOVER,
-							  RS_JOURNAL_RDONLY };
-	struct rs_core *core = NULL;
-	struct rs_journal *j;
-	struct rs_report rep;
-	size_t i;
-	int rc;
-
-	rs_report_init(&rep);
-	rc = play_open(scratch, dir, modes[way], &rep, &j, &core);
-	if (rc)
-		goto out;
-	if (way == WAY_RECOVER) {
-		rc = rs_journal_fold_all(j, NULL, NULL, &rep);
-		rs_journal_close(j);
-		if (!rc)
-			rc = play_open(scratch, dir, RS_JOURNAL_RDONLY, &rep,
-				       &j, &core);
-		if (rc)
-			goto out;
-	}
-	snap_take(ret_snap, core);
-	*ret_ceiling = rs_journal_ceiling(j);
-	rs_core_free(core);
-	rs_journal_close(j);
-out:
-	for (i = 0; i < rep.n_findings; i++)
-		printf("  finding: %s ino %llu frame %llu: %s\n",
-		       rs_finding_kind_name(rep.findings[i].kind),
-		       (unsigned long long)rep.findings[i].ino,
-		       (unsigned long long)rep.findings[i].number,
-		       rep.findings[i].why);
-	*ret_quarantined = rep.quarantined;
-	rs_report_release(&rep);
-	return rc;
-}
-
-static int fail(const struct play *play, uint64_t seed, size_t cut,
-		unsigned int variant, enum way way, const char *what)
-{
-	(void)play;
-	printf("FAILED crash:%llu:%zu:%u (%s): %s\n", (unsigned long long)seed,
-	       cut, variant, way_names[way], what);
-	return 1;
-}
-
-static int judge(const struct play *play, const struct snap *snap, size_t cut,
-		 uint64_t seed, unsigned int variant, enum way way,
-		 size_t *ret_found)
-{
-	size_t must = play_must(play, cut), can = play_can(play, cut), i;
-
-	for (i = can + 1; i-- > 0;)
-		if (play->snaps[i].hash == snap->hash)
-			break;
-	if (i != SIZE_MAX && i >= must) {
-		*ret_found = i;
-		return 0;
-	}
-	if (i != SIZE_MAX) {
-		printf("tree is that of snapshot %zu, acknowledged %zu\n", i,
-		       must);
-		snap_diff(&play->snaps[must], snap);
-		return fail(play, seed, cut, variant, way,
-			    "acknowledged change is lost");
-	}
-	printf("against snapshot %zu (acknowledged):\n", must);
-	snap_diff(&play->snaps[must], snap);
-	printf("against snapshot %zu (last):\n", can);
-	snap_diff(&play->snaps[can], snap);
-	return fail(play, seed, cut, variant, way, "tree is no prefix");
-}
-
-/* Returns 0 if all is well; *ret_found: the snapshot that came back. */
-static int one_case(struct play *play, uint64_t seed, size_t cut,
-		    unsigned int variant, const char *dir, const char *marker,
-		    size_t *ret_found)
-{
-	struct rng rng = { seed * 1000003 + cut * 131 + variant };
-	enum way way = (enum way)((cut + variant) % WAYS);
-	struct play scratch = { .clock = play->clock };
-	uint64_t ceiling = 0, quarantined = 0;
-	struct snap snap = { 0 };
-	int rc;
-
-	empty_dir(dir);
-	copy_file(marker, dir, "rspool.id");
-	tape_build(&play->tape, cut, variant, &rng, dir);
-	rc = recover(&scratch, dir, way, &snap, &ceiling, &quarantined);
-	if (rc) {
-		printf("recovery gives %d\n", rc);
-		return fail(play, seed, cut, variant, way, "not recovered");
-	}
-	rc = judge(play, &snap, cut, seed, variant, way, ret_found);
-	if (!rc && quarantined)
-		rc = fail(play, seed, cut, variant, way, "false damage");
-	if (!rc && ceiling <= play->max_ino && cut == play->tape.n)
-		rc = fail(play, seed, cut, variant, way,
-			  "inode number above the ceiling");
-	snap_release(&snap);
-	return rc;
-}
 
 /* ---- sequences ---- */
 
@@ -245,7 +64,7 @@ static int all_cuts(const struct options *opt, struct play *play, uint64_t seed,
 		    rng_below(&rng, opt->every))
 			continue;
 		for (v = 0; v < opt->variants && !failed; v++) {
-			failed = one_case(play, seed, cut, v, dir, marker,
+			failed = case_run(play, seed, cut, v, dir, marker,
 					  &found);
 			totals->cuts++;
 		}
@@ -265,10 +84,10 @@ static int play_on(struct play *play, uint64_t seed, unsigned int steps,
 	size_t must = play_must(play, cut);
 	struct rng rng = { 1 };
 
-	if (one_case(play, seed, cut, 1, dir, marker, &found))
+	if (case_run(play, seed, cut, 1, dir, marker, &found))
 		return 1;
-	empty_dir(dir);
-	copy_file(marker, dir, "rspool.id");
+	case_empty_dir(dir);
+	case_copy(marker, dir, "rspool.id");
 	tape_build(tape, cut, 1, &rng, dir);
 	/* what the first run had not flushed, the disk may still lose */
 	tape_start(&next, dir);
@@ -292,7 +111,7 @@ static int play_on(struct play *play, uint64_t seed, unsigned int steps,
 	play->n_acks = 0;
 	play->acks[play->n_acks++] =
 		(struct play_ack){ .event = cut, .snap = must };
-	play_run(play, dir, steps);
+	(void)play_run(play, dir, steps);
 	tape_stop(tape);
 	return 0;
 }
@@ -314,12 +133,12 @@ static int sequence(const struct options *opt, uint64_t seed,
 	play->clock = UINT64_C(1700000000000000000);
 	play->verbose = opt->verbose;
 	steps = 4 + (unsigned int)rng_below(&play->rng, opt->steps - 3);
-	empty_dir(run);
-	copy_file(marker, run, "rspool.id");
-	copy_file(marker, run, "intent.log");
-	copy_file(marker, run, "data.mdb");
+	case_empty_dir(run);
+	case_copy(marker, run, "rspool.id");
+	case_copy(marker, run, "intent.log");
+	case_copy(marker, run, "data.mdb");
 	tape_start(&play->tape, run);
-	play_run(play, run, steps);
+	(void)play_run(play, run, steps);
 	tape_stop(&play->tape);
 	if (seed % 4 == 3)
 		failed = play_on(play, seed, steps, run, marker);
@@ -328,8 +147,14 @@ static int sequence(const struct options *opt, uint64_t seed,
 	totals->sequences++;
 	totals->events += play->tape.n;
 	totals->acks += play->n_acks;
+	if (play->half_done) {
+		printf("FAILED crash:%llu:0:0: a failed operation changed the "
+		       "tree\n",
+		       (unsigned long long)seed);
+		failed = 1;
+	}
 	if (!failed && opt->one)
-		failed = one_case(play, seed, opt->cut, opt->variant, dir,
+		failed = case_run(play, seed, opt->cut, opt->variant, dir,
 				  marker, &found);
 	else if (!failed)
 		failed = all_cuts(opt, play, seed, dir, marker, totals);
@@ -423,7 +248,7 @@ int main(int argc, char **argv)
 		mkdir(sub, 0700);
 	}
 	snprintf(sub, sizeof(sub), "%s/new", opt.base);
-	make_store(sub);
+	case_make_store(sub);
 	end = time(NULL) + opt.seconds;
 	for (seed = opt.first; seed < opt.first + opt.count && !failed;
 	     seed++) {
@@ -433,7 +258,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < RS_ARRAY_LEN(subs); i++) {
 		snprintf(sub, sizeof(sub), "%s/%s", opt.base, subs[i]);
-		empty_dir(sub);
+		case_empty_dir(sub);
 		rmdir(sub);
 	}
 	rmdir(opt.base);

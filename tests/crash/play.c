@@ -30,6 +30,8 @@ struct run {
 	uint64_t refs[MAX_REFS]; /* an inode number for each lookup count */
 	size_t n_refs;
 	unsigned int waiting; /* waiters not called yet */
+	int64_t rc;	      /* of the last operation */
+	unsigned int said;    /* operations of this step */
 };
 
 struct pending {
@@ -57,6 +59,8 @@ static void now(void *arg, struct timespec *ret)
 
 static void say(struct run *r, const char *what, int64_t rc)
 {
+	r->rc = rc;
+	r->said++;
 	if (r->play->verbose)
 		printf("%3zu %-12s %lld\n", r->play->n_snaps - 1, what,
 		       (long long)rc);
@@ -93,8 +97,12 @@ static void acked(struct rs_waiter *w, int err)
 {
 	struct pending *p = (struct pending *)w;
 
-	assert(err == 0);
-	acknowledge(p->run->play, p->ino, p->snap);
+	if (err) {
+		assert(p->run->play->may_fail && err == -EIO);
+		p->run->play->refused++;
+	} else {
+		acknowledge(p->run->play, p->ino, p->snap);
+	}
 	p->run->waiting--;
 	free(p);
 }
@@ -114,7 +122,7 @@ static void sync_ino(struct run *r, uint64_t ino, const char *what)
 		p->ino = ino;
 		p->snap = snap;
 		rc = rs_journal_wait(r->j, number, &p->w);
-		assert(rc >= 0);
+		assert(rc >= 0 || (rc == -EIO && r->play->poisoned));
 		if (rc == 0)
 			r->waiting++;
 		else
@@ -198,7 +206,7 @@ static void commit(struct run *r)
 {
 	int rc = rs_journal_commit_once(r->j);
 
-	assert(rc >= 0);
+	assert(rc >= 0 || r->play->may_fail);
 	say(r, "commit", rc);
 }
 
@@ -206,8 +214,8 @@ static void checkpoint(struct run *r)
 {
 	int more = 0, rc = rs_journal_checkpoint_once(r->j, &more);
 
-	assert(rc >= 0);
-	say(r, "checkpoint", more);
+	assert(rc >= 0 || r->play->may_fail);
+	say(r, "checkpoint", rc < 0 ? rc : more);
 }
 
 /* Make room, as the daemon's threads would. 1: call again. */
@@ -215,8 +223,8 @@ static int again(struct run *r, int64_t rc, uint64_t ino, unsigned int *tries)
 {
 	if (rc == RS_EPARK_COLD) {
 		rc = rs_core_load(r->core, ino, 0, UINT64_C(1) << 20);
-		assert(rc == 0);
-		return 1;
+		assert(rc == 0 || r->play->may_fail);
+		return ++*tries < 20;
 	}
 	if (rc != RS_EPARK || ++*tries > 20)
 		return 0;
@@ -479,7 +487,9 @@ static void op_postfix(struct run *r)
 		return;
 	snprintf(name, sizeof(name), "%llX", (unsigned long long)st.ino);
 	rc = rs_core_rename(r->core, dir, "tmp", dir, name, 0, &who);
-	assert(rc == 0);
+	assert(rc == 0 || r->play->may_fail);
+	if (rc)
+		return;
 	do {
 		n = rs_core_write(r->core, st.ino, name, strlen(name), 0, 0);
 	} while (again(r, n, st.ino, &tries));
@@ -487,13 +497,17 @@ static void op_postfix(struct run *r)
 		return;
 	/* fsync is promised for what is in the tree now */
 	assert(r->play->n_snaps < PLAY_SNAPS);
+	if (r->play->before_step)
+		*r->play->before_step = 0;
 	snap_take(&r->play->snaps[r->play->n_snaps++], r->core);
 	tape_note(&r->play->tape, TAPE_OP, r->play->n_snaps - 1);
+	if (r->play->before_step)
+		*r->play->before_step = 1;
 	sync_ino(r, st.ino, "postfix");
 	rc = rs_core_rename(r->core, dir, name, to, name, 0, &who);
 	if (!rc && pick(r, 3) == 0) {
 		rc = rs_core_unlink(r->core, to, name, &who);
-		assert(rc == 0);
+		assert(rc == 0 || r->play->may_fail);
 	}
 }
 
@@ -531,6 +545,16 @@ static void one_step(struct run *r)
 	ops[i].fn(r);
 }
 
+static void poisoned(void *arg, int err, const char *why)
+{
+	struct play *play = arg;
+
+	assert(play->may_fail);
+	if (play->verbose)
+		printf("poisoned: %s (%d)\n", why, err);
+	play->poisoned = 1;
+}
+
 int play_open(struct play *play, const char *dir, enum rs_journal_mode mode,
 	      struct rs_report *rep, struct rs_journal **ret_j,
 	      struct rs_core **ret_core)
@@ -539,7 +563,9 @@ int play_open(struct play *play, const char *dir, enum rs_journal_mode mode,
 				       .mode = mode,
 				       .flush_interval = 1000,
 				       .manual = 1,
-				       .inline_walk = 1 };
+				       .inline_walk = 1,
+				       .poisoned = poisoned,
+				       .arg = play };
 	struct rs_core_cfg cfg = { .ram = UINT64_C(64) << 20,
 				   .capacity = UINT64_C(4) << 20,
 				   .inodes = 2000,
@@ -561,8 +587,14 @@ int play_open(struct play *play, const char *dir, enum rs_journal_mode mode,
 	}
 	cfg.readonly = mode == RS_JOURNAL_RDONLY;
 	rc = rs_core_new(&cfg, ret_core);
-	assert(rc == 0);
-	return rs_core_load_tree(*ret_core, rep);
+	if (!rc) {
+		rc = rs_core_load_tree(*ret_core, rep);
+		if (rc)
+			rs_core_free(*ret_core);
+	}
+	if (rc)
+		rs_journal_close(*ret_j);
+	return rc;
 }
 
 /* Directories of a tree that was loaded are found by what they are. */
@@ -578,7 +610,60 @@ static int find_dir(void *arg, const char *path, const struct rs_stat *st,
 	return 0;
 }
 
-void play_run(struct play *play, const char *dir, unsigned int steps)
+/* A snapshot after a step; an operation that failed changed nothing. */
+static void after_step(struct run *r)
+{
+	struct play *play = r->play;
+	struct snap *snap = &play->snaps[play->n_snaps];
+
+	snap_take(snap, r->core);
+	if (r->rc < 0 && r->said == 1 && snap->hash != snap[-1].hash) {
+		printf("step %zu failed with %lld and changed the tree:\n",
+		       play->n_snaps, (long long)r->rc);
+		snap_diff(&snap[-1], snap);
+		play->half_done++;
+	}
+	play->n_snaps++;
+	tape_note(&play->tape, TAPE_OP, play->n_snaps - 1);
+}
+
+static void run_steps(struct run *r, unsigned int steps)
+{
+	struct play *play = r->play;
+
+	while (steps-- && play->n_snaps + 4 < PLAY_SNAPS) {
+		r->said = 0;
+		r->rc = 0;
+		if (play->before_step)
+			*play->before_step = 1;
+		one_step(r);
+		if (play->before_step)
+			*play->before_step = 0;
+		after_step(r);
+	}
+}
+
+static void end_run(struct run *r)
+{
+	struct play *play = r->play;
+	int rc;
+
+	if (!pick(r, 2)) {
+		/* as a kill leaves it, but with nobody waiting */
+		while (r->waiting && !play->poisoned)
+			commit(r);
+		return;
+	}
+	while (r->n_refs)
+		rs_core_forget(r->core, r->refs[--r->n_refs], 1);
+	rc = rs_journal_stop(r->j, (int)pick(r, 2));
+	assert(!r->waiting);
+	assert(rc == 0 || play->may_fail);
+	if (rc == 0 && !play->poisoned)
+		acknowledge(play, RS_INO_ROOT, play->n_snaps - 1);
+}
+
+int play_run(struct play *play, const char *dir, unsigned int steps)
 {
 	struct rs_walk_ops walk = { .inode = find_dir };
 	struct run r = { .play = play };
@@ -587,35 +672,26 @@ void play_run(struct play *play, const char *dir, unsigned int steps)
 
 	rs_report_init(&rep);
 	rc = play_open(play, dir, RS_JOURNAL_SERVE, &rep, &r.j, &r.core);
-	assert(rc == 0 && rep.quarantined == 0);
-	assert(play->n_snaps < PLAY_SNAPS);
+	if (rc)
+		goto out;
+	assert(rep.quarantined == 0 && play->n_snaps < PLAY_SNAPS);
 	snap_take(&play->snaps[play->n_snaps++], r.core);
 	rc = rs_journal_start(r.j);
-	assert(rc == 0);
+	if (rc)
+		goto out_close;
 	/* what start flushed is durable: all that was there */
 	acknowledge(play, RS_INO_ROOT, play->n_snaps - 1);
 	rc = rs_core_walk(r.core, &walk, &r);
 	assert(rc == 0);
-	while (steps-- && play->n_snaps + 4 < PLAY_SNAPS) {
-		one_step(&r);
-		snap_take(&play->snaps[play->n_snaps++], r.core);
-		tape_note(&play->tape, TAPE_OP, play->n_snaps - 1);
-	}
-	if (pick(&r, 2)) {
-		while (r.n_refs)
-			rs_core_forget(r.core, r.refs[--r.n_refs], 1);
-		rc = rs_journal_stop(r.j, (int)pick(&r, 2));
-		assert(rc == 0 && !r.waiting);
-		/* an orderly end: all of it */
-		acknowledge(play, RS_INO_ROOT, play->n_snaps - 1);
-	} else {
-		/* waiters die with the process */
-		while (r.waiting)
-			commit(&r);
-	}
+	run_steps(&r, steps);
+	end_run(&r);
+out_close:
 	rs_core_free(r.core);
 	rs_journal_close(r.j);
+out:
+	assert(rc == 0 || play->may_fail);
 	rs_report_release(&rep);
+	return rc;
 }
 
 void play_release(struct play *play)

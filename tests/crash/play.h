@@ -29,10 +29,19 @@ struct play {
 	uint64_t clock;	  /* the next time that core sees, in ns */
 	uint64_t max_ino; /* highest inode number ever handed out */
 	int verbose;
+	/* fault injection: errors of commits and operations are no surprise */
+	int may_fail;
+	int *before_step;	/* set to 1 while a step runs, or NULL */
+	int poisoned;		/* the journal said so */
+	unsigned int refused;	/* waiters that were given an error */
+	unsigned int half_done; /* failed operations that changed the tree */
 };
 
-/* Names of the steps are printed if play->verbose. */
-void play_run(struct play *play, const char *dir, unsigned int steps);
+/*
+ * Names of the steps are printed if play->verbose. Returns 0, or what opening
+ * or starting the journal gave under may_fail.
+ */
+int play_run(struct play *play, const char *dir, unsigned int steps);
 void play_release(struct play *play);
 
 /* Highest snapshot that must be there when the power goes before event cut,

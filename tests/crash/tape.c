@@ -103,11 +103,46 @@ static void record_flush(int fd)
 	pthread_mutex_unlock(&lock);
 }
 
+/* ---- faults ---- */
+
+static struct tape_fault *plan;
+
+void tape_fault(struct tape_fault *fault)
+{
+	pthread_mutex_lock(&lock);
+	plan = fault && (fault->err || fault->short_len) ? fault : NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Is this call the one? Returns 1 and sets errno, or shortens *len. */
+static int strikes(int fd, int flush, size_t *len)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	if (plan && plan->flush == flush && which(fd) == plan->file &&
+	    (plan->nth == 0 ? plan->forever : --plan->nth == 0)) {
+		plan->hit = 1;
+		if (plan->short_len && len) {
+			if (*len > plan->short_len)
+				*len = plan->short_len;
+		} else {
+			errno = plan->err;
+			ret = 1;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
 /* The interposed calls; LMDB and the seam reach these by name. */
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t off)
 {
-	ssize_t n = syscall(SYS_pwrite64, fd, buf, len, off);
+	ssize_t n;
 
+	if (strikes(fd, 0, &len))
+		return -1;
+	n = syscall(SYS_pwrite64, fd, buf, len, off);
 	if (n > 0)
 		record_write(fd, buf, (size_t)n, off);
 	return n;
@@ -128,6 +163,8 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n_iov, off_t off)
 			return done ? done : n;
 		done += n;
 		off += n;
+		if ((size_t)n < iov[i].iov_len)
+			break;
 	}
 	return done;
 }
@@ -138,7 +175,11 @@ ssize_t pwritev64(int fd, const struct iovec *iov, int n_iov, off64_t off)
 ssize_t write(int fd, const void *buf, size_t len)
 {
 	off_t off = lseek(fd, 0, SEEK_CUR);
-	ssize_t n = syscall(SYS_write, fd, buf, len);
+	ssize_t n;
+
+	if (strikes(fd, 0, &len))
+		return -1;
+	n = syscall(SYS_write, fd, buf, len);
 
 	if (n > 0 && off >= 0)
 		record_write(fd, buf, (size_t)n, off);
@@ -147,12 +188,16 @@ ssize_t write(int fd, const void *buf, size_t len)
 
 int fdatasync(int fd)
 {
+	if (strikes(fd, 1, NULL))
+		return -1;
 	record_flush(fd); /* tmpfs: nothing to do for real */
 	return 0;
 }
 
 int fsync(int fd)
 {
+	if (strikes(fd, 1, NULL))
+		return -1;
 	record_flush(fd);
 	return 0;
 }

@@ -71,6 +71,21 @@ void tape_note(struct tape *tape, enum tape_type type, uint64_t arg);
 void tape_build(const struct tape *tape, size_t cut, unsigned int variant,
 		struct rng *rng, const char *dir);
 
+/*
+ * The n-th write (or flush) of file from now on, counted from 1, gives -1 with
+ * err; all further ones too if forever. err 0 takes the plan back. short_len
+ * is not 0: that write writes only so many bytes instead.
+ */
+struct tape_fault {
+	enum tape_file file;
+	int flush; /* 0: writes */
+	uint64_t nth;
+	int err, forever;
+	size_t short_len;
+	int hit; /* set when it happened */
+};
+void tape_fault(struct tape_fault *fault);
+
 /* Print the events from first to cut: for looking at one case. */
 void tape_print(const struct tape *tape, size_t cut);
 
