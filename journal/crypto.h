@@ -63,5 +63,7 @@ void rs_digest_sub(uint8_t sum[16], const uint8_t h[16]);
 
 /* CRC32C (Castagnoli), the header's own check */
 uint32_t rs_crc32c(const void *buf, size_t len);
+/* The same without the processor's instruction; tests compare the two. */
+uint32_t rs_crc32c_portable(const void *buf, size_t len);
 
 #endif

@@ -12,15 +12,16 @@
 #include "include/rs_base.h"
 
 #define RS_FORMAT_VERSION 1u
+#define RS_MARKER_NAME "rspool.id"
 
 struct rs_marker {
 	uint8_t id[RS_ID_LEN];
 	uint32_t version;
-	uint64_t created; /* seconds since the epoch */
+	uint64_t created;   /* seconds since the epoch */
 	uint64_t ring_size; /* bytes */
 	uint64_t capacity;  /* bytes of bodies that the store is made for */
 	uint64_t inodes;
-	uint64_t key_id; /* 0: no site key */
+	uint64_t key_id;	  /* 0: no site key */
 	char ring_path[PATH_MAX]; /* "" : intent.log beside the marker */
 };
 
