@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Objects that are named; the rest is counted. */
+#define REPORTS 20u
+
 struct check {
 	struct led_hists h;
 	struct led_tree tree;
@@ -44,6 +47,8 @@ static void report(struct check *c, const struct led_hist *o, const char *what)
 	const struct led_version *v = &o->versions[o->acked];
 	const char *name = v->n_names ? v->names[0].name : "?";
 
+	if (c->bad++ >= REPORTS)
+		return;
 	printf("obj %x inode %llu ('%s'): %s", o->id,
 	       (unsigned long long)o->ino, name, what);
 	if (o->has_ack)
@@ -51,7 +56,6 @@ static void report(struct check *c, const struct led_hist *o, const char *what)
 		       (unsigned long long)o->acked_fact,
 		       (unsigned long long)v->fact);
 	printf("\n");
-	c->bad++;
 }
 
 /* None of the allowed states: say whether it is an older one, else how it
@@ -261,7 +265,7 @@ int led_check(const struct led_check *opt)
 		free(recs);
 		return 1;
 	}
-	led_hists_init(&c.h, recs, from, count);
+	led_hists_init(&c.h, recs, from, count, opt->weak);
 	check_phase(&c, opt);
 	if (!opt->weak)
 		check_inodes(&c, recs, count);

@@ -299,6 +299,7 @@ static void ack(struct led_hist *o, size_t version, uint64_t fact)
 	o->acked = version;
 	o->acked_fact = fact;
 	o->has_ack = true;
+	o->names_only = false;
 }
 
 /* G2: the file, and the names of all directories above it. */
@@ -333,9 +334,13 @@ static void ack_dir(struct led_hists *h, uint32_t dir, uint64_t intent,
 
 	for (i = 0; i < h->n_dirops; i++) {
 		const struct led_dirop *d = &h->dirops[i];
+		struct led_hist *o = led_hists_find(h, d->obj);
 
-		if (d->dir == dir && d->done < intent)
-			ack(led_hists_find(h, d->obj), d->version, fact);
+		if (d->dir != dir || d->done >= intent ||
+		    (o->has_ack && o->acked >= d->version))
+			continue;
+		ack(o, d->version, fact);
+		o->names_only = true;
 	}
 }
 
@@ -445,7 +450,9 @@ static void apply(struct led_hists *h, const struct led_rec *rec,
 		if (o2)
 			note_dirop(h, rec->dir2, o2, rec);
 	}
-	if (rec->flags & LED_F_SYNC)
+	/* Others sync only the bytes of that very write. */
+	if (rec->flags & LED_F_SYNC &&
+	    !(h->weak && rec->flags & (LED_F_DSYNC | LED_F_MMAP)))
 		ack_file(h, o, fact);
 }
 
@@ -463,7 +470,7 @@ static void size_writers(struct led_hists *h)
 }
 
 void led_hists_init(struct led_hists *h, const struct led_rec *recs,
-		    size_t from, size_t count)
+		    size_t from, size_t count, bool weak)
 {
 	uint64_t *intents;
 	size_t i;
@@ -471,6 +478,7 @@ void led_hists_init(struct led_hists *h, const struct led_rec *recs,
 	memset(h, 0, sizeof(*h));
 	h->recs = recs;
 	h->from = from;
+	h->weak = weak;
 	h->count = count;
 	add_objs(h);
 	size_writers(h);

@@ -46,6 +46,7 @@ struct led_hist {
 	size_t acked;
 	uint64_t acked_fact;
 	bool has_ack;
+	bool names_only; /* by fsync of a directory; only told apart if weak */
 };
 
 /* A writer's operation that changed something. */
@@ -63,6 +64,7 @@ struct led_hist_writer {
 struct led_hists {
 	const struct led_rec *recs;
 	size_t from, count;    /* the phase: recs[from] to recs[count-1] */
+	bool weak;	       /* see struct led_check */
 	struct led_hist *objs; /* in order of id */
 	size_t n, cap;
 	struct led_hist_writer *writers;
@@ -75,7 +77,7 @@ struct led_hists {
 
 /* Reports on stdout what no call may have returned. */
 void led_hists_init(struct led_hists *h, const struct led_rec *recs,
-		    size_t from, size_t count);
+		    size_t from, size_t count, bool weak);
 void led_hists_release(struct led_hists *h);
 /* Everything that returned counts as acknowledged. */
 void led_hists_ack_all(struct led_hists *h);

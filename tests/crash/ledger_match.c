@@ -242,6 +242,8 @@ static bool match_version(const struct led_match *m, const struct led_hist *o,
 	if (!found->n)
 		return differs(why, "'%s' is missing", v->names[0].name);
 	st = &found->ents[0]->st;
+	if (m->weak && o->names_only)
+		return match_names(m, v, found, why);
 	return match_names(m, v, found, why) && match_stat(m, v, st, why) &&
 	       match_content(m, o, v, found, why);
 }
