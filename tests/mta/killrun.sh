@@ -70,11 +70,16 @@ drained()
 	return 1
 }
 
-traffic_start()
+sinks_start()
 {
 	mta_sink
 	background sink "$python" "$mta_dir/sink.py" --port 2526 \
 		--log "$work/refusals"
+}
+
+traffic_start()
+{
+	sinks_start
 	background client "$python" "$mta_dir/client.py" --port 25 \
 		--ledger "$ledger" --count "$messages" --seed "$seed" \
 		--rate "$rate" --until "$work/crashed" \

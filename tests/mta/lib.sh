@@ -125,7 +125,7 @@ show_logs()
 	for file in "$log"/*; do
 		[ -s "$file" ] || continue
 		echo "--- last lines of ${file##*/}"
-		tail -n "${RS_MTA_TAIL:-40}" "$file"
+		tail -n "${RS_MTA_TAIL:-15}" "$file"
 	done
 }
 

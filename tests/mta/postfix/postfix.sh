@@ -144,6 +144,10 @@ mta_ready()
 {
 	local before after
 
+	# What SIGKILL leaves on any filesystem: a file just created, not yet
+	# renamed to its queue id. postsuper calls its name bogus.
+	find "$mnt/incoming" -regex '.*/[0-9]+\.[0-9]+' -perm 0600 -size 0 \
+		-print -delete >>"$log/unfinished"
 	before=$(postfix_names)
 	in_root postsuper -s 2>&1
 	after=$(postfix_names)
