@@ -23,6 +23,7 @@ struct rs_frame_ref {
 	uint64_t body_len; /* bytes of records */
 	uint16_t flags;
 	uint8_t tag[RS_TAG_LEN], prev_tag[RS_TAG_LEN];
+	uint8_t salt[RS_SALT_LEN]; /* FORMAT.md R3 */
 	int damaged;   /* header whole, rest not: -EBADMSG, -EUCLEAN, -EIO */
 	uint8_t *body; /* records kept in RAM until folded, or NULL */
 };
@@ -46,14 +47,14 @@ RS_MUST_USE int rs_ring_create(int dirfd, const char *path, uint64_t size,
  */
 RS_MUST_USE int rs_ring_open(int dirfd, const char *path, uint64_t size,
 			     const uint8_t id[RS_ID_LEN],
-			     struct rs_crypto *crypto,
+			     const struct rs_crypto *crypto,
 			     const struct rs_seam *seam, int readonly,
 			     struct rs_ring **ret_ring);
 void rs_ring_close(struct rs_ring *ring);
 
 uint64_t rs_ring_size(const struct rs_ring *ring);
 int rs_ring_is_direct(const struct rs_ring *ring);
-/* Largest records' length that one frame may have: min(ring/4, 8 MiB). */
+/* Largest records' length of a frame of min(ring/4, 8 MiB) with padding. */
 uint64_t rs_ring_body_max(const struct rs_ring *ring);
 
 /*
@@ -61,8 +62,8 @@ uint64_t rs_ring_body_max(const struct rs_ring *ring);
  * it). Unreadable pages are read one by one; a page that can't be read is
  * filled with zeros and counted. Returns the count or -errno.
  */
-RS_MUST_USE int rs_ring_read(struct rs_ring *ring, uint64_t place,
-			     uint64_t len, uint8_t *buf);
+RS_MUST_USE int rs_ring_read(struct rs_ring *ring, uint64_t place, uint64_t len,
+			     uint8_t *buf);
 
 /*
  * Read and authenticate the frame at ref->place into a buffer that the
@@ -85,7 +86,7 @@ void rs_ring_get_head(const struct rs_ring *ring, struct rs_ring_head *ret);
 
 /*
  * Place that a frame of size bytes would take: the head's, or 0 if it does
- * not fit before the end.
+ * not fit before the end. A seal's is that of RS_PAGE bytes.
  */
 uint64_t rs_ring_next_place(const struct rs_ring *ring, uint64_t size);
 
@@ -95,7 +96,8 @@ uint64_t rs_ring_next_place(const struct rs_ring *ring, uint64_t size);
  * short one is continued with the same bytes), NO flush. The caller has
  * made sure that the place is free. flags: 0, or RS_FF_SEAL[|RS_FF_CLEAN]
  * (body_len 0; does not move the head's place, prev, prev_tag).
- * Fills *ret_ref. Any error is final for the caller (DESIGN G6).
+ * Fills *ret_ref (body NULL). Any error is final (DESIGN G6): all later
+ * writes and flushes return it too.
  */
 RS_MUST_USE int rs_ring_write(struct rs_ring *ring, uint8_t *buf,
 			      uint64_t body_len, uint16_t flags,
@@ -105,11 +107,18 @@ RS_MUST_USE int rs_ring_write(struct rs_ring *ring, uint8_t *buf,
 RS_MUST_USE int rs_ring_flush(struct rs_ring *ring);
 
 /*
+ * One frame as rs_ring_scan() would show it: -ENOENT if no whole header
+ * stands at place, -EIO if its page can't be read.
+ */
+RS_MUST_USE int rs_ring_look(struct rs_ring *ring, uint64_t place,
+			     struct rs_frame_ref *ret_ref);
+
+/*
  * Read the whole ring once, sequentially, past the page cache, and call
  * fn for every place (multiple of 4096) where a whole header stands, with
- * the frame authenticated when check is set (ref->damaged tells). Returns 0,
- * fn's first non-zero value, or -errno. *ret_bad: pages that couldn't be
- * read.
+ * the frame authenticated when check is set (ref->damaged tells; the pages
+ * of an authentic frame are passed over: FORMAT.md R2). Returns 0, fn's
+ * first non-zero value, or -errno. *ret_bad: pages that couldn't be read.
  */
 RS_MUST_USE int rs_ring_scan(struct rs_ring *ring, int check,
 			     int (*fn)(void *arg,
