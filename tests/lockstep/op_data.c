@@ -67,6 +67,11 @@ static long keep(struct ls_result *r, long got)
 static long run_read(struct ls *ls, struct ls_call *c, int side,
 		     struct ls_result *r)
 {
+	struct stat st;
+
+	/* Positions in directories are the filesystem's own. */
+	if (fstat(ls_fd(ls, c, 0, side), &st) == 0 && S_ISDIR(st.st_mode))
+		lseek(ls_fd(ls, c, 0, side), 0, SEEK_SET);
 	return keep(r, read(ls_fd(ls, c, 0, side), r->out, c->len));
 }
 

@@ -31,7 +31,7 @@ static void print_result(const struct ls *ls, int side)
 
 static void print_history(const struct ls *ls)
 {
-	uint64_t step = ls->step > LS_HISTORY ? ls->step - LS_HISTORY : 1;
+	uint64_t step = ls->step < LS_HISTORY ? 1 : ls->step - LS_HISTORY + 1;
 
 	printf("the calls before:\n");
 	for (; step < ls->step; step++)
