@@ -1,0 +1,72 @@
+/*
+ * lib_ctl.h - the daemon's control socket: one JSON object a line each way.
+ *
+ *	{"cmd":"status"}
+ *	{"cmd":"sync"}
+ *	{"cmd":"umount","fast":false}
+ *	{"cmd":"flush_interval","ms":500}
+ *	{"cmd":"policy"}
+ *
+ * Replies have "ok": true, and what was asked for beside it; or "ok": false
+ * with "error" (text), "code" (errno) and, for a busy umount, "pids".
+ */
+#ifndef RS_LIB_CTL_H
+#define RS_LIB_CTL_H
+
+#include <jansson.h>
+#include <sys/un.h>
+
+#include "include/rs_base.h"
+
+#define RS_CTL_DIR "/run/rspool"
+/* Longest request line in bytes, with its newline. */
+#define RS_CTL_LINE_MAX 4096u
+/* Longest reply line that a client takes. */
+#define RS_CTL_REPLY_MAX (4u << 20)
+
+#define RS_FLUSH_INTERVAL_MIN 1u /* ms */
+#define RS_FLUSH_INTERVAL_MAX 3600000u
+
+enum rs_ctl_cmd {
+	RS_CTL_STATUS,
+	RS_CTL_SYNC,
+	RS_CTL_UMOUNT,
+	RS_CTL_FLUSH_INTERVAL,
+	RS_CTL_POLICY,
+};
+
+struct rs_ctl_req {
+	enum rs_ctl_cmd cmd;
+	int fast;	 /* UMOUNT: leave the checkpoint to the next mount */
+	unsigned int ms; /* FLUSH_INTERVAL */
+};
+
+/*
+ * Decode one line (with or without newline, any bytes). Errors: -EINVAL, and
+ * *ret_why says what is wrong in a static text.
+ */
+RS_MUST_USE int rs_ctl_parse(const char *line, size_t len,
+			     struct rs_ctl_req *ret_req, const char **ret_why);
+
+/* The socket of the store with this id. */
+void rs_ctl_address(const uint8_t id[RS_ID_LEN], struct sockaddr_un *ret_addr);
+
+/* ---- the client's side ---- */
+
+/*
+ * Connect. Errors: -ENOENT, -ECONNREFUSED (no daemon), -EACCES, ...
+ * *ret_pid (may be NULL): the daemon's.
+ */
+RS_MUST_USE int rs_ctl_connect(const uint8_t id[RS_ID_LEN], pid_t *ret_pid,
+			       int *ret_fd);
+/*
+ * Send req (reference stays with the caller), wait for the answer at most
+ * seconds (0: as long as it takes), calling step (may be NULL) while it
+ * does. *ret_reply: new reference. Errors: -ETIMEDOUT, -EPIPE (the daemon
+ * ended without an answer), -EBADMSG, ...
+ */
+RS_MUST_USE int rs_ctl_ask(int fd, json_t *req, unsigned int seconds,
+			   void (*step)(void *, uint64_t, uint64_t), void *arg,
+			   json_t **ret_reply);
+
+#endif
