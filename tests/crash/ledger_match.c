@@ -91,7 +91,8 @@ static bool match_names(const struct led_match *m, const struct led_version *v,
 			return differs(why, "'%s' is inode %llu", ent->path,
 				       (unsigned long long)ent->st.ino);
 	}
-	for (i = 0; i < found->n; i++) {
+	/* btrfs: rename and fsync of the new directory leave both names. */
+	for (i = 0; i < found->n && !m->weak; i++) {
 		unsigned int k = 0;
 
 		while (k < v->n_names &&

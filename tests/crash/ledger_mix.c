@@ -59,9 +59,11 @@ static uint32_t pick(struct led_writer *w, uint32_t type, bool write)
 	return 0;
 }
 
-static void name_of(uint32_t id, const char *prefix, char ret[LED_NAME_MAX + 1])
+/* Never the same in two phases: what they left may still be there. */
+static void name_of(struct led_writer *w, uint32_t id, const char *prefix,
+		    char ret[LED_NAME_MAX + 1])
 {
-	snprintf(ret, LED_NAME_MAX + 1, "%s%07x", prefix, id);
+	snprintf(ret, LED_NAME_MAX + 1, "%s%x-%07x", prefix, w->phase, id);
 }
 
 /* In pieces, as stdio and Postfix's vstream write. */
@@ -86,11 +88,11 @@ static int postfix(struct led_writer *w, uint32_t id)
 	uint32_t in = w->dirs[LED_INCOMING];
 	char name[LED_NAME_MAX + 1];
 
-	name_of(id, "p", name);
+	name_of(w, id, "p", name);
 	if (led_create(w, id, in, name, 0))
 		return 1;
-	snprintf(name, sizeof(name), "%llX.%x",
-		 (unsigned long long)led_obj(w, id)->ino, id);
+	snprintf(name, sizeof(name), "%llX.%x-%x",
+		 (unsigned long long)led_obj(w, id)->ino, w->phase, id);
 	if (led_rename(w, id, 0, in, name, 0) || body(w, id, 0) ||
 	    led_chmod(w, id, 0700) || led_fsync(w, id))
 		return 1;
@@ -114,15 +116,15 @@ static int sendmail(struct led_writer *w, uint32_t df)
 	uint32_t dir = w->dirs[LED_MQUEUE], qf = led_new_obj(w);
 	char name[LED_NAME_MAX + 1];
 
-	name_of(df, "df", name);
+	name_of(w, df, "df", name);
 	if (led_create(w, df, dir, name, 0) || body(w, df, 0) ||
 	    led_fsync(w, df))
 		return 1;
-	name_of(qf, "tf", name);
+	name_of(w, qf, "tf", name);
 	if (led_create(w, qf, dir, name, 0) || body(w, qf, 0) ||
 	    led_fsync(w, qf))
 		return 1;
-	name_of(qf, "qf", name);
+	name_of(w, qf, "qf", name);
 	if (led_rename(w, qf, 0, dir, name, 0) || led_fsyncdir(w, dir))
 		return 1;
 	led_close(w, df);
@@ -141,7 +143,7 @@ static int exim_journal(struct led_writer *w, uint32_t id)
 	uint64_t lines = 2 + led_below(w, 9);
 	int err;
 
-	name_of(id, "J-", name);
+	name_of(w, id, "J-", name);
 	err = led_create(w, id, w->dirs[LED_INPUT], name, O_APPEND | O_DSYNC);
 	while (!err && lines--)
 		err = led_write(w, id, 0, 20 + led_below(w, 80),
@@ -154,7 +156,7 @@ static int sync_writes(struct led_writer *w, uint32_t id)
 	char name[LED_NAME_MAX + 1];
 	int err;
 
-	name_of(id, "s", name);
+	name_of(w, id, "s", name);
 	if (one_in(w, 2)) {
 		err = led_create(w, id, w->dirs[LED_WORK], name, O_SYNC);
 		return err || body(w, id, LED_F_SYNC);
@@ -170,7 +172,7 @@ static int maildir(struct led_writer *w, uint32_t id)
 	uint32_t new = w->dirs[LED_NEW];
 	char name[LED_NAME_MAX + 1];
 
-	name_of(id, "m", name);
+	name_of(w, id, "m", name);
 	if (led_create(w, id, w->dirs[LED_TMP], name, 0) || body(w, id, 0) ||
 	    led_fsync(w, id))
 		return 1;
@@ -191,24 +193,24 @@ static int directory(struct led_writer *w, uint32_t id)
 	uint32_t top = w->dirs[LED_WORK];
 	char name[LED_NAME_MAX + 1];
 
-	name_of(id, "d", name);
+	name_of(w, id, "d", name);
 	if (led_mkdir(w, id, top, name))
 		return 1;
 	if (one_in(w, 2))
 		return led_fsyncdir(w, top);
 	if (one_in(w, 2) && led_chmod(w, id, 0750))
 		return 1;
-	name_of(file, "f", name);
+	name_of(w, file, "f", name);
 	if (led_create(w, file, id, name, 0) || body(w, file, 0) ||
 	    led_fsync(w, file))
 		return 1;
 	led_close(w, file);
 	if (one_in(w, 2)) {
-		name_of(id, "e", name);
+		name_of(w, id, "e", name);
 		if (led_rename(w, id, 0, top, name, 0))
 			return 1;
 	}
-	name_of(link, "l", name);
+	name_of(w, link, "l", name);
 	return one_in(w, 2) &&
 	       (led_symlink(w, link, id, name) || led_fsyncdir(w, id));
 }
@@ -311,7 +313,7 @@ static int move(struct led_writer *w)
 		return 0;
 	from = led_obj(w, id)->names[0].dir;
 	to = w->dirs[led_below(w, LED_DIRS)];
-	snprintf(name, sizeof(name), "v%07x.%u", id, w->n);
+	snprintf(name, sizeof(name), "v%x-%07x.%u", w->phase, id, w->n);
 	if (led_rename(w, id, 0, to, name, 0))
 		return 1;
 	switch (led_below(w, 4)) {

@@ -27,8 +27,9 @@ struct led_obj {
 struct led_writer {
 	int log;
 	uint16_t id;
-	uint32_t n;    /* next operation */
-	uint64_t seed; /* of the phase: content keys */
+	uint32_t n;	    /* next operation */
+	unsigned int phase; /* counted from 1 */
+	uint64_t seed;	    /* of the phase: content keys */
 	uint64_t rng;
 	uint32_t next_obj;
 	int dead; /* -errno after which nothing can be expected */

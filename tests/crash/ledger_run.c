@@ -59,20 +59,20 @@ static void adopt(struct led_writer *w, const struct led_rec *recs,
 	}
 }
 
-static int writer(const struct led_run *run, unsigned int id,
+/* recs: the phase's. */
+static int writer(const struct led_run *run, struct led_writer w,
 		  const struct led_rec *recs, size_t count)
 {
-	struct led_writer w = { .id = (uint16_t)id, .run = run };
 	time_t until = time(NULL) + run->seconds;
 	size_t i;
 
 	w.log = led_open(run->ledger);
 	w.seed = recs[0].key * 1000003 + run->seed;
-	w.rng = w.seed + id * 7919;
+	w.rng = w.seed + w.id * 7919u;
 	for (i = 0; i < count; i++)
 		if (recs[i].kind == LED_ADOPT && recs[i].obj != LED_ROOT)
 			adopt(&w, recs, count, &recs[i]);
-	w.next_obj = (id + 1) << 20;
+	w.next_obj = (w.id + 1u) << 20;
 	if (chdir(run->root))
 		return 1;
 	while (!w.dead && w.n < run->ops && time(NULL) < until)
@@ -84,6 +84,7 @@ static int writer(const struct led_run *run, unsigned int id,
 
 int led_run(const struct led_run *run)
 {
+	struct led_writer w = { .run = run };
 	struct led_rec *recs;
 	size_t count, phase, i;
 	unsigned int id;
@@ -91,8 +92,9 @@ int led_run(const struct led_run *run)
 
 	recs = led_load(run->ledger, &count);
 	phase = led_last_phase(recs, count);
-	for (i = phase; i < count; i++) {
-		if (recs[i].kind != LED_INTENT)
+	for (i = 0; i < count; i++) {
+		w.phase += recs[i].kind == LED_PHASE;
+		if (i < phase || recs[i].kind != LED_INTENT)
 			continue;
 		fprintf(stderr, "ledger: this phase has had its run\n");
 		free(recs);
@@ -105,8 +107,9 @@ int led_run(const struct led_run *run)
 
 		if (pid < 0)
 			rc = 1;
+		w.id = (uint16_t)id;
 		if (!pid)
-			_exit(writer(run, id, recs + phase, count - phase));
+			_exit(writer(run, w, recs + phase, count - phase));
 	}
 	while (wait(&status) > 0) {
 		int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
