@@ -142,22 +142,33 @@ RS_MUST_USE ssize_t rs_core_write(struct rs_core *core, uint64_t ino,
 /* mode: FALLOC_FL_ flags KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE; else EOPNOTSUPP */
 RS_MUST_USE int rs_core_fallocate(struct rs_core *core, uint64_t ino, int mode,
 				  uint64_t off, uint64_t len);
-/* SEEK_DATA, SEEK_HOLE. -ENXIO as lseek(2). */
+/* SEEK_DATA, SEEK_HOLE. -ENXIO as lseek(2), RS_EPARK_COLD. */
 RS_MUST_USE int64_t rs_core_lseek(struct rs_core *core, uint64_t ino,
 				  int64_t off, int whence);
 /*
- * Bring the cold data that [off, off+len) needs into RAM. Does I/O without
- * the tree lock; called by a reader thread. RS_EPARK: no RAM now.
+ * After RS_EPARK_COLD from a read or write: bring the cold data of
+ * [off, off+len) into RAM. After an appending write: off RS_OFF_END. Does
+ * I/O without the tree lock; called by a reader thread. RS_EPARK: no RAM
+ * now. -EIO: the store can't give it.
  */
+#define RS_OFF_END UINT64_MAX
 RS_MUST_USE int rs_core_load(struct rs_core *core, uint64_t ino, uint64_t off,
 			     uint64_t len);
+/*
+ * After RS_EPARK_COLD from setattr(size) (off: the size, len: UINT64_MAX),
+ * fallocate (its range) or lseek (off, len: UINT64_MAX): bring in the pages
+ * at the range's two edges, and learn which pages of a sparse file are
+ * allocated. Otherwise as rs_core_load().
+ */
+RS_MUST_USE int rs_core_load_edges(struct rs_core *core, uint64_t ino,
+				   uint64_t off, uint64_t len);
 
 /* ---- directories ---- */
 struct rs_dirent {
 	const char *name;
 	size_t len;
 	uint64_t cookie; /* the offset that continues after this entry */
-	struct rs_stat st; /* nlookup not raised: see rs_core_ref() */
+	struct rs_stat st;
 };
 /* An upper bound for the cookies of a scan that starts now. */
 uint64_t rs_core_dir_bound(struct rs_core *core, uint64_t ino);
@@ -188,6 +199,11 @@ RS_MUST_USE int rs_core_removexattr(struct rs_core *core, uint64_t ino,
 
 /* ---- durability ---- */
 /*
+ * The policy that a change in a directory, or of an inode (the strongest
+ * among its names' directories), falls under.
+ */
+enum rs_policy rs_core_policy(struct rs_core *core, uint64_t ino);
+/*
  * Frame number that fsync of ino has to wait for: covers the inode, every
  * name it has, all directories above (G2); for a directory also every entry
  * change in it (G3). 0: nothing to wait for (already durable, or the inode
@@ -207,8 +223,9 @@ struct rs_core_status {
 	uint64_t data_bytes, capacity; /* allocated pages, logical */
 	uint64_t ram_bytes, ram;       /* what the daemon keeps */
 	uint64_t cold_bytes;	       /* in the store only */
-	uint64_t orphans; /* removed, still open */
+	uint64_t orphans;	       /* removed, still open */
 	uint64_t suspects;
+	int locked; /* all of it is locked in RAM */
 };
 void rs_core_status(struct rs_core *core, struct rs_core_status *ret);
 /* Drop cold, folded, unneeded data until at most target bytes are kept. */

@@ -1,0 +1,182 @@
+/*
+ * quota.c - what may still be taken: RAM, capacity, inodes; statfs, status.
+ *
+ * Three levels of RAM, so that a full spool can be drained:
+ *   data    up to ram - reserve
+ *   names   (create, link: never wait) up to ram - reserve / 2
+ *   others  (unlink, rename, chmod, utimes) always
+ * Nothing is booked ahead: a check is made under the tree lock by the
+ * operation that takes at once what it asked for, so no error path has to
+ * give anything back.
+ */
+#include "fs/core_p.h"
+
+#define RESERVE_PART 16u /* of ram, in shares of 1/n */
+/* an empty file with name, hash slots and the share of its page (bytes) */
+#define INODE_COST 512u
+
+static uint64_t reserve_of(const struct rs_core *core)
+{
+	return core->cfg.ram / RESERVE_PART;
+}
+
+/* What the journal keeps in RAM: frames that are not folded yet. */
+static uint64_t kept(const struct rs_core *core)
+{
+	struct rs_journal_status status;
+
+	if (!core->cfg.journal)
+		return 0;
+	rs_journal_status(core->cfg.journal, &status);
+	return status.kept_bytes;
+}
+
+static int over(uint64_t used, uint64_t bytes, uint64_t limit)
+{
+	return used > limit || bytes > limit - used;
+}
+
+/*
+ * Asking the journal takes a lock; far from the limit there is no need. The
+ * frames kept are at most a ring's worth, and a ring is less than half of
+ * ram on any sane mount.
+ */
+static uint64_t used_now(struct rs_core *core, uint64_t bytes, uint64_t limit)
+{
+	uint64_t used = rs_mem_used(&core->mem);
+
+	if (used + bytes <= limit / 4)
+		return used;
+	return used + kept(core);
+}
+
+/* Will room come back without anybody deleting a thing? */
+static int room_will_come(struct rs_core *core)
+{
+	if (core->n_graves)
+		return 1;
+	if (!core->cfg.journal || !core->clock)
+		return 0;
+	rs_journal_kick_checkpoint(core->cfg.journal);
+	return 1;
+}
+
+int rs_quota_ram(struct rs_core *core, uint64_t bytes, enum rs_need need)
+{
+	uint64_t limit, used;
+
+	if (!core->cfg.ram)
+		return 0;
+	limit = core->cfg.ram - reserve_of(core);
+	if (need == RS_NEED_SMALL)
+		limit += reserve_of(core) / 2;
+	used = used_now(core, bytes, limit);
+	if (!over(used, bytes, limit))
+		return 0;
+	rs_clock_evict(core, used + bytes - limit);
+	used = used_now(core, bytes, limit);
+	if (!over(used, bytes, limit))
+		return 0;
+	if (need == RS_NEED_GROW && bytes <= limit && room_will_come(core))
+		return RS_EPARK;
+	return -ENOSPC;
+}
+
+uint64_t rs_quota_ram_pages(struct rs_core *core, uint64_t want)
+{
+	uint64_t limit = core->cfg.ram - reserve_of(core), used;
+
+	if (!core->cfg.ram)
+		return want;
+	used = used_now(core, want * RS_PAGE, limit);
+	if (used >= limit)
+		return 0;
+	return (limit - used) / RS_PAGE;
+}
+
+static uint64_t inodes_max(const struct rs_core *core)
+{
+	uint64_t by_ram;
+
+	by_ram = core->cfg.ram ? core->cfg.ram / INODE_COST : UINT64_MAX / 2;
+	if (core->cfg.inodes && core->cfg.inodes < by_ram)
+		return core->cfg.inodes;
+	return by_ram;
+}
+
+int rs_quota_inode(struct rs_core *core)
+{
+	if (core->inodes.n >= inodes_max(core))
+		return -ENOSPC;
+	return rs_quota_ram(core, 2 * INODE_COST, RS_NEED_SMALL);
+}
+
+static uint64_t capacity_pages(const struct rs_core *core)
+{
+	if (core->cfg.capacity)
+		return core->cfg.capacity / RS_PAGE;
+	return core->cfg.ram ? core->cfg.ram / RS_PAGE : UINT64_MAX / RS_PAGE;
+}
+
+uint64_t rs_quota_pages(const struct rs_core *core, uint64_t want)
+{
+	uint64_t capacity = capacity_pages(core);
+	uint64_t left = core->blocks < capacity ? capacity - core->blocks : 0;
+
+	return want < left ? want : left;
+}
+
+/* Pages that can still be written, by whatever ends first. */
+static uint64_t pages_left(struct rs_core *core, uint64_t ram_left)
+{
+	uint64_t left = rs_quota_pages(core, UINT64_MAX), ring;
+	struct rs_journal_status status;
+
+	/* Without a store data can't leave RAM again. */
+	if (!core->cfg.journal)
+		return ram_left / RS_PAGE < left ? ram_left / RS_PAGE : left;
+	rs_journal_status(core->cfg.journal, &status);
+	if (!status.store_broken)
+		return left;
+	ring = status.ring_used + status.ring_reserve;
+	ring = ring < status.ring_size ? status.ring_size - ring : 0;
+	return ring / RS_PAGE < left ? ring / RS_PAGE : left;
+}
+
+void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret)
+{
+	uint64_t limit, used, ram_left, max;
+
+	rs_core_lock(core);
+	limit = core->cfg.ram ? core->cfg.ram - reserve_of(core)
+			      : UINT64_MAX / 2;
+	used = rs_mem_used(&core->mem);
+	ram_left = used < limit ? limit - used : 0;
+	ret->blocks = capacity_pages(core);
+	ret->bfree = pages_left(core, ram_left);
+	ret->bavail = ret->bfree;
+	max = inodes_max(core);
+	ret->files = max;
+	ret->ffree = core->inodes.n < max ? max - core->inodes.n : 0;
+	if (ret->ffree > ram_left / INODE_COST)
+		ret->ffree = ram_left / INODE_COST;
+	rs_core_unlock(core);
+}
+
+void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
+{
+	rs_core_lock(core);
+	memset(ret, 0, sizeof(*ret));
+	ret->inodes = core->inodes.n;
+	ret->inodes_max = inodes_max(core);
+	ret->data_bytes = core->blocks * RS_PAGE;
+	ret->capacity = capacity_pages(core) * RS_PAGE;
+	ret->ram_bytes = rs_mem_used(&core->mem);
+	ret->ram = core->cfg.ram;
+	if (core->blocks > core->resident)
+		ret->cold_bytes = (core->blocks - core->resident) * RS_PAGE;
+	ret->orphans = core->orphans;
+	ret->suspects = core->suspects;
+	ret->locked = !core->mem.unlocked;
+	rs_core_unlock(core);
+}

@@ -1,0 +1,209 @@
+/*
+ * rename.c - rename, with replacement, RENAME_NOREPLACE, RENAME_EXCHANGE.
+ *
+ * A name that is replaced keeps its dentry, and with it its cookie: a scan
+ * of the directory that has not come to it yet still finds it.
+ */
+#include <stdio.h> /* RENAME_ flags */
+
+#include "fs/core_p.h"
+
+#define RENAME_BYTES (4 * RS_REC_INODE_LEN + 2 * RS_REC_ENTRY_LEN)
+
+struct move {
+	struct rs_place from, to;
+	struct rs_inode *inode;	 /* what is moved */
+	struct rs_inode *target; /* what the new name led to, or NULL */
+};
+
+/* Is dir inode itself or somewhere below it? */
+static int is_below(struct rs_core *core, const struct rs_inode *dir,
+		    const struct rs_inode *inode)
+{
+	for (; dir && dir != core->root; dir = rs_dir_parent(core, dir)) {
+		if (dir == inode)
+			return 1;
+	}
+	return 0;
+}
+
+static int find_places(struct rs_core *core, uint64_t parent, const char *name,
+		       uint64_t newparent, const char *newname,
+		       struct move *move)
+{
+	int err;
+
+	err = rs_place_find(core, parent, name, &move->from);
+	if (!err)
+		err = rs_place_find(core, newparent, newname, &move->to);
+	if (err)
+		return err;
+	if (!move->from.dentry)
+		return -ENOENT;
+	move->inode = move->from.dentry->inode;
+	move->target = move->to.dentry ? move->to.dentry->inode : NULL;
+	return 0;
+}
+
+static int replace_check(struct rs_core *core, const struct move *move)
+{
+	if (S_ISDIR(move->inode->mode)) {
+		if (is_below(core, move->to.dir, move->inode))
+			return -EINVAL;
+		if (move->to.dir->nlink >= RS_NLINK_MAX)
+			return -EMLINK;
+		if (!move->target)
+			return 0;
+		if (!S_ISDIR(move->target->mode))
+			return -ENOTDIR;
+		return move->target->u.dir->live ? -ENOTEMPTY : 0;
+	}
+	if (move->target && S_ISDIR(move->target->mode))
+		return -EISDIR;
+	return 0;
+}
+
+static int exchange_check(struct rs_core *core, const struct move *move)
+{
+	if (!move->target)
+		return -ENOENT;
+	if (S_ISDIR(move->inode->mode) &&
+	    is_below(core, move->to.dir, move->inode))
+		return -EINVAL;
+	if (S_ISDIR(move->target->mode) &&
+	    is_below(core, move->from.dir, move->target))
+		return -EINVAL;
+	if (move->to.dir->nlink >= RS_NLINK_MAX ||
+	    move->from.dir->nlink >= RS_NLINK_MAX)
+		return -EMLINK;
+	return 0;
+}
+
+/* A directory counts in its parent's nlink. */
+static void count_dir(const struct rs_inode *inode, struct rs_inode *from,
+		      struct rs_inode *to)
+{
+	if (!S_ISDIR(inode->mode))
+		return;
+	from->nlink--;
+	to->nlink++;
+}
+
+static void change_times(struct rs_core *core, const struct move *move)
+{
+	struct timespec now;
+
+	rs_times_now(core, &now);
+	rs_times_change(move->from.dir, &now);
+	rs_times_change(move->to.dir, &now);
+	rs_times_set(move->inode, RS_CTIME, &now);
+	if (move->target)
+		rs_times_set(move->target, RS_CTIME, &now);
+}
+
+static void exchange_apply(struct rs_core *core, const struct move *move)
+{
+	change_times(core, move);
+	count_dir(move->inode, move->from.dir, move->to.dir);
+	count_dir(move->target, move->to.dir, move->from.dir);
+	rs_intent_begin(core);
+	rs_intent_put(core, move->from.dentry, move->target, 1);
+	rs_intent_put(core, move->to.dentry, move->inode, 1);
+	rs_intent_inode(core, move->from.dir);
+	rs_intent_inode(core, move->to.dir);
+	rs_intent_inode(core, move->inode);
+	rs_intent_inode(core, move->target);
+	rs_intent_end(core);
+	rs_dentry_point(move->from.dentry, move->target);
+	rs_dentry_point(move->to.dentry, move->inode);
+}
+
+static void log_target(struct rs_core *core, struct rs_inode *target)
+{
+	if (target->nlink)
+		rs_intent_inode(core, target);
+	else
+		rs_intent_dead(core, target);
+}
+
+static void replace_apply(struct rs_core *core, const struct move *move)
+{
+	struct rs_inode *target = move->target;
+
+	change_times(core, move);
+	count_dir(move->inode, move->from.dir, move->to.dir);
+	if (target && S_ISDIR(target->mode)) {
+		move->to.dir->nlink--;
+		target->nlink = 0;
+	} else if (target) {
+		target->nlink--;
+	}
+	rs_intent_begin(core);
+	rs_intent_del(core, move->from.dentry);
+	rs_intent_put(core, move->to.dentry, move->inode, target != NULL);
+	rs_intent_inode(core, move->from.dir);
+	rs_intent_inode(core, move->to.dir);
+	rs_intent_inode(core, move->inode);
+	if (target)
+		log_target(core, target);
+	rs_intent_end(core);
+	if (target)
+		rs_dentry_point(move->to.dentry, move->inode);
+	else
+		rs_dentry_add(core, move->to.dentry, move->inode);
+	rs_dentry_remove(core, move->from.dentry);
+	if (target && !target->nlink)
+		rs_inode_drop(core, target);
+}
+
+static int rename_locked(struct rs_core *core, struct move *move,
+			 unsigned int flags)
+{
+	int err;
+
+	if ((flags & RENAME_NOREPLACE) && move->target)
+		return -EEXIST;
+	/* names of one inode: POSIX has nothing happen */
+	if (move->target == move->inode)
+		return 0;
+	if (flags & RENAME_EXCHANGE) {
+		err = exchange_check(core, move);
+		if (!err)
+			exchange_apply(core, move);
+		return err;
+	}
+	err = replace_check(core, move);
+	if (err)
+		return err;
+	if (!move->to.dentry)
+		move->to.dentry = rs_dentry_alloc(core, move->to.dir,
+						  move->to.name, move->to.len);
+	if (!move->to.dentry)
+		return -ENOMEM;
+	replace_apply(core, move);
+	return 0;
+}
+
+int rs_core_rename(struct rs_core *core, uint64_t parent, const char *name,
+		   uint64_t newparent, const char *newname, unsigned int flags,
+		   const struct rs_who *who)
+{
+	struct rs_room room;
+	struct move move;
+	int err;
+
+	(void)who;
+	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
+	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	err = rs_room_take(core, &room, RENAME_BYTES, RS_NEED_SMALL);
+	if (err)
+		return err;
+	rs_core_lock(core);
+	err = find_places(core, parent, name, newparent, newname, &move);
+	if (!err)
+		err = rename_locked(core, &move, flags);
+	rs_core_unlock(core);
+	rs_room_give(core, &room);
+	return err;
+}
