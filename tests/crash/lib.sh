@@ -35,6 +35,37 @@ fail()
 	exit 1
 }
 
+# enter "$@": the script's first call. It starts over in a mount namespace of
+# its own, or another test that makes one would copy our mounts and keep the
+# loop device busy when we are done with it.
+enter()
+{
+	need_root
+	if [ -z "${RS_CRASH_INSIDE:-}" ]; then
+		export RS_CRASH_INSIDE=1
+		exec unshare --mount --propagation private bash "$0" "$@"
+	fi
+	drop_copies
+}
+
+# The same the other way round: mounts of other tests, below /tmp by habit.
+drop_copies()
+{
+	local at needed
+
+	needed=" $RS_BUILD/ $crash_dir/ ${TMPDIR:-/tmp}/ "
+	awk '{ print $2 }' /proc/self/mounts | tac | while read -r at; do
+		case $at in
+		/tmp/*) ;;
+		*) continue ;;
+		esac
+		case $needed in
+		*" $at/"*) ;;
+		*) umount -l "$at" 2>/dev/null || true ;;
+		esac
+	done
+}
+
 # Tests that mount need root; ctest calls 77 skipped.
 need_root()
 {
@@ -104,7 +135,6 @@ case_begin()
 	local fs=$1
 
 	shift
-	need_root
 	work_begin
 	# The traps of disk.sh give way to ours, which call its clean-up.
 	disk_start "$work/disk.img" 320M "$@"

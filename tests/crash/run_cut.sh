@@ -27,6 +27,7 @@
 # labels: slow kill
 # lock: crash
 . "$(dirname "$0")/lib.sh"
+enter "$@"
 
 self=$0
 filesystems=(ext4 xfs btrfs)
@@ -387,22 +388,18 @@ lying()
 case ${1:-} in
 --one) one "$2" ;;
 --long)
-	need_root
 	mapfile -t ids < <(long "${2:-200}")
 	run "${ids[@]}"
 	;;
 --lie)
-	need_root
 	lying
 	;;
 '')
-	need_root
 	mapfile -t ids < <(ordinary)
 	run "${ids[@]}"
 	lying
 	;;
 *)
-	need_root
 	run "$@"
 	;;
 esac
