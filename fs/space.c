@@ -38,10 +38,12 @@ int rs_truncate_prepare(struct rs_core *core, struct rs_inode *inode,
 		return 0;
 	if (inode->flags & RS_IF_SUSPECT)
 		return -EIO;
+	if (size > inode->size)
+		return 0;
 	err = rs_file_thaw(core, inode);
 	if (err)
 		return err;
-	if (size < inode->size && size % RS_PAGE && is_cold(inode, size))
+	if (size % RS_PAGE && is_cold(inode, size))
 		return RS_EPARK_COLD;
 	if (has_any(inode, first, end))
 		return RS_EPARK_COLD;
@@ -54,7 +56,8 @@ void rs_truncate_apply(struct rs_core *core, struct rs_inode *inode,
 	uint64_t first = rs_page_up(size), end = rs_page_up(inode->data_end);
 	struct rs_rec rec = { .type = RS_REC_TRUNC, .off = size };
 
-	if (size < inode->size || first < end) {
+	/* growing leaves alone what fallocate put behind the old end */
+	if (size < inode->size || (size == inode->size && first < end)) {
 		rs_intent_rec(core, inode, &rec);
 		if (size % RS_PAGE)
 			rs_file_zero(inode, size, first * RS_PAGE);
