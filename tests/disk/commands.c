@@ -12,11 +12,22 @@
 /* 0: print "ok"; 1: the answer is in out; or -errno */
 typedef int command_fn(struct rs_dctl *c, int argc, char **argv, FILE *out);
 
+static int parse_cut(struct rs_disk *d, int argc, char **argv,
+		     struct rs_dcut *ret_cut)
+{
+	uint32_t sector;
+
+	pthread_mutex_lock(&d->gate);
+	sector = d->sector;
+	pthread_mutex_unlock(&d->gate);
+	return rs_dparse_cut(argc, argv, sector, ret_cut);
+}
+
 static int cmd_cut(struct rs_dctl *c, int argc, char **argv, FILE *out)
 {
 	struct rs_dcut_result result;
 	struct rs_dcut cut;
-	int err = rs_dparse_cut(argc, argv, &cut);
+	int err = parse_cut(c->disk, argc, argv, &cut);
 
 	if (!err)
 		err = rs_disk_cut(c->disk, &cut, &result);
@@ -50,7 +61,7 @@ static int cmd_cutat(struct rs_dctl *c, int argc, char **argv, FILE *out)
 
 	(void)out;
 	if (!err && n)
-		err = rs_dparse_cut(argc - 2, argv + 2, &cut);
+		err = parse_cut(d, argc - 2, argv + 2, &cut);
 	if (err)
 		return err;
 	pthread_mutex_lock(&d->gate);
@@ -177,6 +188,22 @@ static int cmd_lie(struct rs_dctl *c, int argc, char **argv, FILE *out)
 	return 0;
 }
 
+static int cmd_sector(struct rs_dctl *c, int argc, char **argv, FILE *out)
+{
+	struct rs_disk *d = c->disk;
+	uint32_t sector;
+	int err = rs_dparse_sector(argv[0], &sector);
+
+	(void)argc;
+	(void)out;
+	if (err)
+		return err;
+	pthread_mutex_lock(&d->gate);
+	d->sector = sector;
+	pthread_mutex_unlock(&d->gate);
+	return 0;
+}
+
 static int cmd_rot(struct rs_dctl *c, int argc, char **argv, FILE *out)
 {
 	struct rs_disk *d = c->disk;
@@ -272,12 +299,11 @@ static int cmd_sync_image(struct rs_dctl *c, int argc, char **argv, FILE *out)
 
 static int cmd_quit(struct rs_dctl *c, int argc, char **argv, FILE *out)
 {
-	int err = pthread_kill(c->owner, SIGTERM);
-
+	(void)c;
 	(void)argc;
 	(void)argv;
 	(void)out;
-	return -err;
+	return kill(getpid(), SIGTERM) ? -errno : 0;
 }
 
 static int cmd_help(struct rs_dctl *c, int argc, char **argv, FILE *out)
@@ -305,6 +331,8 @@ static const struct command {
 	  "power cut" },
 	{ "cutat", 2, 6, cmd_cutat, "read|write|flush N|off SEED [as cut]",
 	  "power cut at the n-th from now" },
+	{ "sector", 1, 1, cmd_sector, "512|4096",
+	  "what a cut keeps or loses whole, if it doesn't say" },
 	{ "fail", 2, 4, cmd_fail,
 	  "read|write|flush N|off [once|forever] [drop]",
 	  "EIO for the n-th from now; drop: no later flush saves what a "

@@ -87,11 +87,9 @@ int rs_dctl_init(struct rs_dctl *c, struct rs_disk *disk, const char *image,
 {
 	int err;
 
-	*c = (struct rs_dctl){ .disk = disk,
-			       .image = image,
-			       .sock = sock,
-			       .stop_fd = -1,
-			       .owner = pthread_self() };
+	*c = (struct rs_dctl){
+		.disk = disk, .image = image, .sock = sock, .stop_fd = -1
+	};
 	err = rs_dwire_listen(sock, &c->listen_fd);
 	if (err)
 		return err;

@@ -20,11 +20,10 @@ struct rs_dctl {
 	int listen_fd;
 	int stop_fd; /* an eventfd */
 	pthread_t thread;
-	pthread_t owner; /* gets SIGTERM on quit */
 };
 
 /* Listen at sock (a stale socket there is replaced) and answer in a thread of
- * its own; quit sends SIGTERM to the calling thread. */
+ * its own; quit sends SIGTERM to this process. */
 RS_MUST_USE int rs_dctl_init(struct rs_dctl *c, struct rs_disk *disk,
 			     const char *image, const char *sock);
 void rs_dctl_release(struct rs_dctl *c);

@@ -170,7 +170,8 @@ static int cut_writes(struct rs_dcache *c, struct rs_dcut_result *r)
 	return 0;
 }
 
-/* keep is the place of the torn write, in percent of the log */
+/* keep is the place of the torn write, in percent of the log; 0 is nothing at
+ * all here too. */
 static int cut_prefix(struct rs_dcache *c, struct rs_dcut_result *r)
 {
 	const struct rs_dcut *cut = &r->used;
@@ -184,7 +185,7 @@ static int cut_prefix(struct rs_dcache *c, struct rs_dcut_result *r)
 		int err;
 
 		r->units += w->len / RS_DCACHE_SECTOR;
-		if (i == whole && units)
+		if (i == whole && units && cut->keep)
 			len = (uint32_t)(rs_rng_at(cut->seed, 0, SALT_TORN) %
 					 units) *
 			      cut->sector;

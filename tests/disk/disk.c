@@ -29,6 +29,7 @@ int rs_disk_init(struct rs_disk *d, const char *image, uint64_t size,
 	int err;
 
 	memset(d, 0, sizeof(*d));
+	d->sector = 512;
 	err = rs_dcache_init(&d->cache, image, size, cache_bytes);
 	if (err)
 		return err;

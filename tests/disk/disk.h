@@ -18,10 +18,11 @@ struct rs_disk_counters {
 };
 
 struct rs_disk {
-	pthread_mutex_t gate; /* guards faults, counters, cut_at, lie */
+	pthread_mutex_t gate; /* guards all down to lock */
 	struct rs_dfaults faults;
 	struct rs_disk_counters counters;
 	struct rs_dcut cut_at; /* for faults.cut_left */
+	uint32_t sector;       /* of cuts that don't say it, 512 or 4096 */
 	bool lie;
 	pthread_rwlock_t lock; /* guards cache, cut and what a cut did */
 	struct rs_dcache cache;

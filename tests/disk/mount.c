@@ -8,6 +8,10 @@
  *	vfs_fsync() of this file, which is FUSE_FSYNC. Discard and write-zeroes
  *	would be FUSE_FALLOCATE: not implemented, the kernel then does without.
  *
+ *	One thread takes the requests: with two, the halves of one large write
+ *	would swap places now and then, which would cost a seek and make cuts
+ *	irreproducible. It never waits for the arm, which answers by itself.
+ *
  * NOT HERE	Writes from the page cache of a loop device's own filesystem
  *	are that filesystem's business: they are host RAM, above the disk.
  */
@@ -17,14 +21,13 @@
 
 #include <errno.h>
 #include <fuse_lowlevel.h>
+#include <signal.h>
 
 #define DISK_INO 2u
 #define DISK_NAME "disk"
 /* Nobody else changes the two attributes that there are. */
 #define FOREVER 86400.0
 
-/* Replies don't wait in a worker, so a few are enough. */
-#define WORKERS 4u
 /* More than the queue of a loop device (128) splits into. */
 #define MAX_BACKGROUND 512u
 
@@ -272,42 +275,83 @@ static const struct fuse_lowlevel_ops ops = {
 	.fsync = on_fsync,
 };
 
+static void end_signals(sigset_t *ret_set)
+{
+	sigemptyset(ret_set);
+	sigaddset(ret_set, SIGTERM);
+	sigaddset(ret_set, SIGINT);
+	sigaddset(ret_set, SIGHUP);
+}
+
 int rs_dmount_init(struct rs_dmount *m, struct rs_disk *disk, const char *dir)
 {
 	char name[] = "disksim", opt[] = "-o",
 	     value[] = "fsname=disksim,subtype=disksim";
 	char *argv[] = { name, opt, value, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
+	sigset_t set;
 
+	/* Threads that are made from now on inherit it. */
+	end_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	m->disk = disk;
 	m->session = fuse_session_new(&args, &ops, sizeof(ops), disk);
 	fuse_opt_free_args(&args);
-	if (!m->session)
-		return -EINVAL;
-	if (fuse_set_signal_handlers(m->session))
-		goto destroy;
-	if (!fuse_session_mount(m->session, dir))
+	if (m->session && !fuse_session_mount(m->session, dir))
 		return 0;
-	fuse_remove_signal_handlers(m->session);
-destroy:
-	fuse_session_destroy(m->session);
+	if (m->session)
+		fuse_session_destroy(m->session);
 	m->session = NULL;
 	return -EIO;
 }
 
+static void free_buf(void *arg)
+{
+	struct fuse_buf *buf = arg;
+
+	free(buf->mem);
+}
+
+/* Cancelled while it waits for a request, and only there. */
+static void *worker(void *arg)
+{
+	struct rs_dmount *m = arg;
+	struct fuse_buf buf = { .mem = NULL };
+	int n;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_push(free_buf, &buf);
+	for (;;) {
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		n = fuse_session_receive_buf(m->session, &buf);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		if (n == -EINTR || n == -EAGAIN)
+			continue;
+		if (n <= 0 || fuse_session_exited(m->session))
+			break;
+		fuse_session_process_buf(m->session, &buf);
+	}
+	pthread_cleanup_pop(1);
+	/* 0 and -ENODEV: somebody unmounted it. */
+	m->result = n < 0 && n != -ENODEV ? n : 0;
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
 int rs_dmount_serve(struct rs_dmount *m)
 {
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	int err;
+	pthread_t thread;
+	sigset_t set;
+	int sig;
+	int err = pthread_create(&thread, NULL, worker, m);
 
-	if (!config)
-		return -ENOMEM;
-	fuse_loop_cfg_set_max_threads(config, WORKERS);
-	fuse_loop_cfg_set_idle_threads(config, WORKERS);
-	err = fuse_session_loop_mt(m->session, config);
-	fuse_loop_cfg_destroy(config);
-	/* A positive result is the signal that ended it. */
-	return err < 0 ? err : 0;
+	if (err)
+		return -err;
+	end_signals(&set);
+	sigwait(&set, &sig);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	return m->result;
 }
 
 void rs_dmount_release(struct rs_dmount *m)
@@ -315,7 +359,6 @@ void rs_dmount_release(struct rs_dmount *m)
 	if (!m->session)
 		return;
 	fuse_session_unmount(m->session);
-	fuse_remove_signal_handlers(m->session);
 	fuse_session_destroy(m->session);
 	m->session = NULL;
 }

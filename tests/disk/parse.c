@@ -107,6 +107,16 @@ int rs_dparse_preset(const char *name, struct rs_darm_times *ret_times)
 	return -EINVAL;
 }
 
+int rs_dparse_sector(const char *word, uint32_t *ret_sector)
+{
+	uint64_t n;
+
+	if (rs_dparse_number(word, &n) || (n != 512 && n != 4096))
+		return -EINVAL;
+	*ret_sector = (uint32_t)n;
+	return 0;
+}
+
 static int cut_word(const char *word, struct rs_dcut *cut)
 {
 	const char *value;
@@ -123,15 +133,15 @@ static int cut_word(const char *word, struct rs_dcut *cut)
 		return 0;
 	}
 	value = value_of(word, "sector");
-	if (!value || rs_dparse_number(value, &n) || (n != 512 && n != 4096))
-		return -EINVAL;
-	cut->sector = (uint32_t)n;
-	return 0;
+	return value ? rs_dparse_sector(value, &cut->sector) : -EINVAL;
 }
 
-int rs_dparse_cut(int argc, char **argv, struct rs_dcut *ret_cut)
+int rs_dparse_cut(int argc, char **argv, uint32_t sector,
+		  struct rs_dcut *ret_cut)
 {
-	struct rs_dcut cut = { .sector = 512, .keep = -1, .by = RS_DCUT_MIX };
+	struct rs_dcut cut = { .sector = sector,
+			       .keep = -1,
+			       .by = RS_DCUT_MIX };
 	int i;
 
 	if (argc < 1 || rs_dparse_number(argv[0], &cut.seed))

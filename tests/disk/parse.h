@@ -20,7 +20,11 @@ RS_MUST_USE int rs_dparse_time(const char *word, struct rs_darm_times *times);
 /* "hdd", "ssd", "none" */
 RS_MUST_USE int rs_dparse_preset(const char *name,
 				 struct rs_darm_times *ret_times);
-/* SEED [sector=512|4096] [keep=PERCENT] [by=mix|sector|write|prefix] */
-RS_MUST_USE int rs_dparse_cut(int argc, char **argv, struct rs_dcut *ret_cut);
+/* "512", "4096" */
+RS_MUST_USE int rs_dparse_sector(const char *word, uint32_t *ret_sector);
+/* SEED [sector=512|4096] [keep=PERCENT] [by=mix|sector|write|prefix]; sector
+ * is what the disk has if the words don't say. */
+RS_MUST_USE int rs_dparse_cut(int argc, char **argv, uint32_t sector,
+			      struct rs_dcut *ret_cut);
 
 #endif

@@ -97,8 +97,8 @@ static void print_faults(struct rs_disk *d, FILE *out)
 	int i;
 
 	pthread_mutex_lock(&d->gate);
-	fprintf(out, "\"lie\":%s,\"full\":%s,\"bad_ranges\":%zu", truth(d->lie),
-		truth(f->full), f->bad_count);
+	fprintf(out, "\"sector\":%u,\"lie\":%s,\"full\":%s,\"bad_ranges\":%zu",
+		d->sector, truth(d->lie), truth(f->full), f->bad_count);
 	for (i = 0; i < RS_DKINDS; i++) {
 		const char *name = rs_dkind_name((enum rs_dkind)i);
 

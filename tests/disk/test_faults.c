@@ -400,12 +400,15 @@ static void test_words(void **state)
 	assert_int_equal(rs_dparse_time("write=30", &t), 0);
 	assert_int_equal(t.us[RS_DWRITE], 30);
 	assert_int_equal(rs_dparse_time("wrote=30", &t), -EINVAL);
-	assert_int_equal(rs_dparse_cut(4, good, &cut), 0);
+	assert_int_equal(rs_dparse_cut(4, good, 512, &cut), 0);
 	assert_int_equal(cut.seed, 12);
 	assert_int_equal(cut.sector, 4096);
 	assert_int_equal(cut.keep, 7);
 	assert_int_equal(cut.by, RS_DCUT_WRITE);
-	assert_int_equal(rs_dparse_cut(2, wrong, &cut), -EINVAL);
+	assert_int_equal(rs_dparse_cut(2, wrong, 512, &cut), -EINVAL);
+	assert_int_equal(rs_dparse_cut(1, good, 4096, &cut), 0);
+	assert_int_equal(cut.sector, 4096);
+	assert_int_equal(cut.keep, -1);
 }
 
 int main(void)

@@ -223,29 +223,33 @@ static void test_same_seed_same_image(void **state)
 	assert_true(different > 40);
 }
 
+/* keep=0 leaves nothing unflushed and keep=100 all, whatever the way. */
 static void test_keep_has_its_extremes(void **state)
 {
-	struct rs_dcut cut = { .seed = 1, .sector = 512, .by = RS_DCUT_WRITE };
-	struct rs_dcut_result result;
-	struct tally t = { 0, 0, 0 };
-	struct model m;
+	uint64_t seed;
 
 	(void)state;
-	start(&m, 1, 1 << 20);
-	write_some(&m);
-	assert_int_equal(rs_dcut_apply(&m.cache, &cut, &result), 0);
-	check_image(&m, &t);
-	assert_true(t.lost > 0 && !t.kept && !t.older);
-	end(&m);
+	for (seed = 0; seed < 80; seed++) {
+		struct rs_dcut cut = { .seed = seed,
+				       .sector = 512,
+				       .keep = seed % 2 ? 100 : 0,
+				       .by = (enum rs_dcut_by)(seed / 2 % 4) };
+		struct rs_dcut_result result;
+		struct tally t = { 0, 0, 0 };
+		struct model m;
 
-	t = (struct tally){ 0, 0, 0 };
-	cut.keep = 100;
-	start(&m, 1, 1 << 20);
-	write_some(&m);
-	assert_int_equal(rs_dcut_apply(&m.cache, &cut, &result), 0);
-	check_image(&m, &t);
-	assert_true(t.kept > 0 && !t.lost && !t.older);
-	end(&m);
+		start(&m, seed, 1 << 20);
+		random_life(&m, 20);
+		write_some(&m);
+		assert_int_equal(rs_dcut_apply(&m.cache, &cut, &result), 0);
+		check_image(&m, &t);
+		assert_true(cut.keep ? t.kept > 0 : t.lost > 0);
+		assert_int_equal(cut.keep ? t.lost : t.kept, 0);
+		/* An older version is what by=sector may draw. */
+		if (!cut.keep || result.used.by != RS_DCUT_SECTOR)
+			assert_int_equal(t.older, 0);
+		end(&m);
+	}
 }
 
 /* A unit of 4096 bytes is never torn: its eight sectors hold what one moment
