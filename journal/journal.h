@@ -25,13 +25,13 @@ enum rs_journal_mode {
 
 struct rs_journal_cfg {
 	const char *dir;
-	const char *ring_path;	   /* NULL: as the marker says */
-	const uint8_t *site_key;   /* RS_KEY_LEN bytes or NULL */
+	const char *ring_path;	    /* NULL: as the marker says */
+	const uint8_t *site_key;    /* RS_KEY_LEN bytes or NULL */
 	const struct rs_seam *seam; /* NULL: rs_seam_posix */
 	enum rs_journal_mode mode;
-	unsigned int flush_interval; /* ms */
+	unsigned int flush_interval;	  /* ms */
 	unsigned int checkpoint_interval; /* ms; 0: 30000 */
-	int manual; /* no threads: tests drive rs_journal_*_once() */
+	int manual;	 /* no threads: tests drive rs_journal_*_once() */
 	int inline_walk; /* see rs_store_check() */
 	/* may be NULL: space may have come back (parked requests) */
 	void (*space)(void *arg);
@@ -70,13 +70,16 @@ RS_MUST_USE int rs_journal_init_store(const struct rs_store_spec *spec,
 RS_MUST_USE int rs_journal_open(const struct rs_journal_cfg *cfg,
 				struct rs_report *rep, pid_t *ret_owner,
 				struct rs_journal **ret_journal);
-/* Frees everything; no flush, no checkpoint (as after rs_journal_stop()). */
+/*
+ * Frees everything; no cut, no flush, no checkpoint: without rs_journal_stop()
+ * before it this is what a crash leaves. Who still waits gets -EIO.
+ */
 void rs_journal_close(struct rs_journal *j);
 
 const struct rs_marker *rs_journal_marker(const struct rs_journal *j);
 struct rs_store *rs_journal_store(struct rs_journal *j);
 struct rs_ring *rs_journal_ring(struct rs_journal *j);
-/* first inode number that certainly was never used */
+/* first inode number that certainly was never used; durable */
 uint64_t rs_journal_ceiling(struct rs_journal *j);
 
 /* Every record of every frame not folded yet, in order; see rs_rec. */
@@ -115,8 +118,10 @@ enum rs_need {
  * Ask for room for bytes of records (upper bound) in whatever group is open
  * when they are appended. Called without the tree lock: SMALL may sleep
  * until the frame in flight is flushed when the open group is full. bytes is
- * at most rs_journal_max_bytes(). 0, RS_EPARK, -ENOSPC (GROW: store broken,
- * ring at its reserve for good), -EROFS (poisoned).
+ * at most rs_journal_max_bytes(). 0, RS_EPARK, -ENOSPC (store broken and the
+ * ring at its reserve for good: GROW; used up: SMALL; or more than
+ * rs_journal_max_bytes()), -EROFS (poisoned, stopping). SMALL in manual mode
+ * commits and folds by itself where it would sleep.
  */
 RS_MUST_USE int rs_journal_reserve(struct rs_journal *j, size_t bytes,
 				   enum rs_need need);
@@ -149,7 +154,8 @@ void rs_journal_replace(struct rs_journal *j, const struct rs_rec *rec,
 void rs_journal_void(struct rs_journal *j, struct rs_mark *mark);
 /*
  * ino was born in the open group and dies in it: at the cut all records
- * about it are dropped (those of its entries are voided by mark).
+ * about it are dropped (those of its entries are voided by mark). Takes
+ * RS_REC_HEADER bytes of the reservation.
  */
 void rs_journal_elide(struct rs_journal *j, uint64_t ino);
 void rs_journal_end(struct rs_journal *j);
@@ -157,12 +163,13 @@ void rs_journal_end(struct rs_journal *j);
 /* ---- durability ---- */
 
 struct rs_waiter {
-	struct rs_waiter *next;	 /* the journal's */
-	uint64_t number;	 /* the journal's */
+	struct rs_waiter *next;			  /* the journal's */
+	uint64_t number;			  /* the journal's */
 	void (*fn)(struct rs_waiter *w, int err); /* 0 or -EIO */
 };
 
 uint64_t rs_journal_open_number(struct rs_journal *j);
+/* The highest number that is durable; rises by itself without new frames. */
 uint64_t rs_journal_durable(struct rs_journal *j);
 
 /*
@@ -176,7 +183,11 @@ RS_MUST_USE int rs_journal_wait(struct rs_journal *j, uint64_t number,
 /* The same, blocking; for tools and shutdown, never for FUSE workers. */
 RS_MUST_USE int rs_journal_sync(struct rs_journal *j);
 
-/* Manual driving: one cut+write+flush; one checkpoint transaction or reap. */
+/*
+ * Manual driving: one cut+write+flush (0 also with nothing to cut, -EIO when
+ * poisoned); one checkpoint transaction or reap (0, -ENOSPC, -ENOMEM: again
+ * later; others: the store is broken, and -EROFS from then on).
+ */
 RS_MUST_USE int rs_journal_commit_once(struct rs_journal *j);
 RS_MUST_USE int rs_journal_checkpoint_once(struct rs_journal *j, int *ret_more);
 /* Ask the checkpointer to fold now (thread). */
@@ -185,16 +196,16 @@ void rs_journal_set_flush_interval(struct rs_journal *j, unsigned int ms);
 
 struct rs_journal_status {
 	int poisoned;
-	char why[160];	   /* why poisoned or store broken */
-	int store_broken;  /* C6: red, ring goes on until its reserve */
-	int store_amber;   /* last checkpoint failed, is tried again */
+	char why[160];	  /* why poisoned or store broken */
+	int store_broken; /* C6: red, ring goes on until its reserve */
+	int store_amber;  /* last checkpoint failed, is tried again */
 	uint64_t open_number, durable, applied, highest;
 	uint64_t ring_size, ring_used, ring_reserve;
-	uint64_t unsynced_bytes;	/* records not durable yet */
-	uint64_t unsynced_age_ms;	/* age of the oldest of them */
+	uint64_t unsynced_bytes;  /* records not durable yet */
+	uint64_t unsynced_age_ms; /* age of the oldest of them */
 	uint64_t frames, flushes, seals, frame_bytes; /* since start */
 	uint64_t waiters_served, checkpoints, folded_frames;
-	uint64_t kept_bytes;		/* frames kept in RAM until folded */
+	uint64_t kept_bytes; /* frames kept in RAM until folded */
 	uint64_t flush_us_last, flush_us_avg;
 	uint64_t store_used, store_reserved;
 	uint64_t ceiling;

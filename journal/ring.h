@@ -15,6 +15,9 @@
 
 struct rs_ring; /* fd, seam, size, crypto, aead, head */
 
+/* A buffer for the ring (aligned to RS_PAGE), for free(). NULL: no memory. */
+void *rs_ring_buffer(uint64_t len);
+
 /* What is known of one frame that was found or written. */
 struct rs_frame_ref {
 	uint64_t number, prev;

@@ -17,9 +17,6 @@ struct rs_ring {
 	struct rs_ring_head head;
 };
 
-/* A buffer for O_DIRECT, to be freed with free(). NULL: no memory. */
-void *rs_ring_buffer(uint64_t len);
-
 /*
  * Write all of buf at off; a short write is continued with the same bytes
  * (from a page's start when direct). -EIO if it does not get on.

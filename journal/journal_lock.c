@@ -1,0 +1,82 @@
+/*
+ * journal_lock.c - one owner: flock on the marker.
+ *
+ * flock and not fcntl: LMDB drops every fcntl lock of a file in a process
+ * when any descriptor of it is closed, and ours must hold for as long as
+ * the process lives. The pid of the owner is written nowhere; the kernel
+ * knows it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "journal/journal_p.h"
+
+/* "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF": pid if it is ours. */
+static pid_t owner_in(const char *line, const struct stat *st)
+{
+	unsigned long inode;
+	int pid;
+
+	if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &pid, &inode) !=
+	    2)
+		return 0;
+	/*
+	 * The device isn't compared: btrfs shows another one to stat(2) than
+	 * the kernel's lock table. It is for a message only.
+	 */
+	return inode == (unsigned long)st->st_ino && pid > 0 ? pid : 0;
+}
+
+static pid_t find_owner(int fd)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	char line[256];
+	struct stat st;
+	pid_t pid = 0;
+
+	if (!locks)
+		return 0;
+	if (fstat(fd, &st) == 0)
+		while (!pid && fgets(line, sizeof(line), locks))
+			pid = owner_in(line, &st);
+	fclose(locks);
+	return pid;
+}
+
+/* Was the file replaced between open and lock? */
+static int same_file(int dirfd, int fd)
+{
+	struct stat mine, there;
+
+	return fstat(fd, &mine) == 0 &&
+	       fstatat(dirfd, RS_MARKER_NAME, &there, 0) == 0 &&
+	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+int rs_journal_lock_store(int dirfd, int shared, pid_t *ret_owner, int *ret_fd)
+{
+	const int how = (shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+	int fd, err;
+
+	for (;;) {
+		fd = openat(dirfd, RS_MARKER_NAME,
+			    O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			return -errno;
+		if (flock(fd, how) < 0) {
+			err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+			if (err == -EBUSY && ret_owner)
+				*ret_owner = find_owner(fd);
+			close(fd);
+			return err;
+		}
+		if (same_file(dirfd, fd))
+			break;
+		close(fd);
+	}
+	*ret_fd = fd;
+	return 0;
+}
