@@ -117,17 +117,20 @@ int px_list(int argc, char **argv)
 	DIR *dir = opendir(".");
 	struct dirent *e;
 	long count = 0;
+	bool top;
 
 	(void)argv;
 	if (argc != 0)
 		return 2;
 	if (!dir)
 		px_die("opendir");
+	top = px_stat("..").st_dev != px_stat(".").st_dev;
 	while ((e = readdir(dir))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		check_entry(e);
-		count++;
+		/* what is above a mount isn't the filesystem's to know */
+		if (strcmp(e->d_name, "..") != 0 || !top)
+			check_entry(e);
+		count += strcmp(e->d_name, ".") != 0 &&
+			 strcmp(e->d_name, "..") != 0;
 	}
 	closedir(dir);
 	printf("%ld\n", count);

@@ -1,0 +1,61 @@
+#!/bin/bash
+# The same random system calls on the mount and on tmpfs, compared after each;
+# now and then the mount is replaced, in order or after a crash.
+# timeout: 900
+# labels: san slow
+set -euo pipefail
+
+# between STORE MNT OPTIONS TURN: what lockstep runs, every file closed
+between()
+{
+	local ctl=$RS_BUILD/tools/rspoolctl turn pid
+
+	turn=$(cat "$4")
+	echo $((turn + 1)) >"$4"
+	if [ $((turn % 2)) = 0 ]; then
+		"$ctl" umount "$2"
+	else
+		pid=$("$ctl" status "$2" --json |
+			python3 -c 'import json,sys
+print(json.load(sys.stdin)["pid"])')
+		"$ctl" sync "$2"
+		kill -KILL "$pid"
+		while kill -0 "$pid" 2>/dev/null; do
+			sleep 0.1
+		done
+		umount -l "$2"
+		"$ctl" recover "$1" >/dev/null
+	fi
+	"$ctl" mount "$1" "$2" -o "$3"
+}
+if [ "${1:-}" = between ]; then
+	shift
+	between "$@"
+	exit
+fi
+
+. "$(dirname "$0")/lib.sh"
+
+# run_lockstep STEPS MOUNT-OPTIONS OPTION...
+run_lockstep()
+{
+	local steps=$1 options=$2
+
+	shift 2
+	"$ctl" init "$store" --ring-size 16M --capacity 256M >/dev/null
+	up "$options"
+	mkdir -p "$work/tmpfs"
+	mount -t tmpfs -o noatime,inode64,mode=755,dev lockstep "$work/tmpfs"
+	echo 0 >"$work/turn"
+	"$RS_BUILD/tests/lockstep/lockstep" -s "${RS_SEED:-1}" -n "$steps" \
+		-c $((steps / 6)) \
+		-C "bash '$0' between '$store' '$mnt' '$options' '$work/turn'" \
+		"$@" "$mnt" "$work/tmpfs"
+	umount "$work/tmpfs"
+	daemon=$(status pid)
+	down
+	rm -r "$store"
+}
+
+run_lockstep "$(scaled 100000)" dev,suid
+run_lockstep "$(scaled 20000)" dev,suid,xattr,noatime -x -A
