@@ -8,11 +8,17 @@
  * inode without an entry, which recovery reaps. Writes that come meanwhile
  * are logged by themselves; staging what they wrote once more does no harm.
  *
+ * A link that fails after that leaves the inode staged: the next try finds
+ * it ready, and the last forget takes it out of the log. (Taking it out at
+ * once would elide its number in the open group, and a second link could
+ * bring it back in the same group.)
+ *
  * The tree lock is only held for one piece at a time.
  */
 #include "fs/core_p.h"
 
 #define PIECE_MAX (1u << 20) /* bytes of data in one frame */
+#define REAP_STEP 64u	     /* left-over inodes cleared in one frame */
 #define WAIT_NS 20000000     /* between two tries */
 #define WAIT_MAX (30u * (1000000000u / WAIT_NS)) /* tries: 30 s in all */
 
@@ -145,6 +151,8 @@ static int data_locked(struct rs_core *core, uint64_t ino,
 	}
 	rs_intent_inode(core, inode);
 	rs_intent_end(core);
+	if (*page == UINT64_MAX)
+		inode->state |= RS_I_WHOLE;
 	return *page != UINT64_MAX;
 }
 
@@ -177,10 +185,47 @@ int rs_closure_stage(struct rs_core *core, uint64_t ino)
 	return err ? err : stage_data(core, ino);
 }
 
-void rs_closure_undo(struct rs_core *core, struct rs_inode *inode)
+/*
+ * Was staged and never got a name; nobody knows it any more. Without room
+ * (the log is poisoned) recovery reaps it.
+ */
+void rs_closure_forget(struct rs_core *core, uint64_t ino)
 {
+	struct rs_room room;
+	struct rs_inode *inode;
+	int err;
+
+	err = rs_room_take(core, &room, RS_REC_INODE_LEN, RS_NEED_SMALL);
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	if (inode && !inode->nlookup && !inode->nlink) {
+		if (!err) {
+			rs_intent_begin(core);
+			rs_intent_dead(core, inode);
+			rs_intent_end(core);
+		}
+		rs_inode_put(core, inode);
+	}
+	rs_core_unlock(core);
+	rs_room_give(core, &room);
+}
+
+void rs_closure_reap(struct rs_core *core)
+{
+	struct rs_rec rec = { .type = RS_REC_INODE_DEL };
+	struct rs_room room;
+	size_t n;
+
+	if (rs_room_take(core, &room, REAP_STEP * RS_REC_HEADER, RS_NEED_SMALL))
+		return;
+	rs_core_lock(core);
 	rs_intent_begin(core);
-	rs_intent_dead(core, inode);
+	for (n = 0; n < REAP_STEP && core->n_stale; n++) {
+		rec.ino = core->stale[--core->n_stale].ino;
+		rec.prev = core->stale[core->n_stale].last;
+		rs_journal_put(core->cfg.journal, &rec, NULL);
+	}
 	rs_intent_end(core);
-	inode->flags &= ~RS_IF_STAGED;
+	rs_core_unlock(core);
+	rs_room_give(core, &room);
 }

@@ -37,6 +37,8 @@
 #define RS_I_SEEN 0x20u	   /* loading: reached from the root */
 #define RS_I_BASE 0x40u	   /* loading: data of the store was taken apart */
 
+#define RS_I_WHOLE 0x80u /* staged with all of its data */
+
 #define RS_NLINK_MAX 0x7fffffffu
 
 enum rs_time {
@@ -354,11 +356,13 @@ RS_MUST_USE int rs_place_find(struct rs_core *core, uint64_t parent,
 /* ---- closure.c ---- */
 /*
  * Log an unlogged inode whole, staged: without the lock. The caller holds a
- * reference (nlookup). After it the entry may be made; if that fails,
- * rs_closure_undo(), with the lock, in a transaction.
+ * reference (nlookup). After it the entry may be made.
  */
 RS_MUST_USE int rs_closure_stage(struct rs_core *core, uint64_t ino);
-void rs_closure_undo(struct rs_core *core, struct rs_inode *inode);
+/* The last reference to one that was staged went; without the lock. */
+void rs_closure_forget(struct rs_core *core, uint64_t ino);
+/* Log that inodes which loading dropped are gone; without the lock. */
+void rs_closure_reap(struct rs_core *core);
 
 /* ---- xattr.c ---- */
 void rs_xattr_clear(struct rs_core *core, struct rs_inode *inode);

@@ -123,14 +123,20 @@ void rs_inode_set_attr(struct rs_inode *inode, const struct rs_attr *attr)
 void rs_core_forget(struct rs_core *core, uint64_t ino, uint64_t n)
 {
 	struct rs_inode *inode;
+	int staged = 0;
 
 	rs_core_lock(core);
 	inode = rs_inode_find(core, ino);
 	if (inode) {
 		inode->nlookup -= n < inode->nlookup ? n : inode->nlookup;
-		rs_inode_put(core, inode);
+		staged = !inode->nlookup && !inode->nlink &&
+			 rs_inode_logged(inode);
+		if (!staged)
+			rs_inode_put(core, inode);
 	}
 	rs_core_unlock(core);
+	if (staged)
+		rs_closure_forget(core, ino);
 }
 
 int rs_core_in_use(struct rs_core *core, uint64_t ino)

@@ -29,6 +29,16 @@ static int link_check(struct rs_core *core, uint64_t ino, uint64_t parent,
 	return 0;
 }
 
+static int needs_staging(struct rs_core *core, const struct rs_inode *dir,
+			 const struct rs_inode *inode)
+{
+	if (!core->cfg.journal || !rs_policy_logs(core, dir))
+		return 0;
+	if (!rs_inode_logged(inode))
+		return 1;
+	return (inode->flags & RS_IF_STAGED) && !(inode->state & RS_I_WHOLE);
+}
+
 static void link_apply(struct rs_core *core, struct rs_place *place,
 		       struct rs_inode *inode)
 {
@@ -61,9 +71,8 @@ static int link_locked(struct rs_core *core, uint64_t ino, uint64_t parent,
 	err = link_check(core, ino, parent, name, &place, &inode);
 	if (err)
 		return err;
-	if (rs_policy_logs(core, place.dir) && core->cfg.journal &&
-	    !rs_inode_logged(inode))
-		return -EAGAIN; /* to be staged first */
+	if (needs_staging(core, place.dir, inode))
+		return -EAGAIN;
 	err = rs_quota_ram(core, sizeof(struct rs_dentry) + place.len,
 			   RS_NEED_SMALL);
 	if (err)
@@ -76,47 +85,26 @@ static int link_locked(struct rs_core *core, uint64_t ino, uint64_t parent,
 	return 0;
 }
 
-/* What was staged and got no name is taken out of the log again. */
-static void unstage(struct rs_core *core, uint64_t ino)
-{
-	struct rs_room room;
-	struct rs_inode *inode;
-
-	if (rs_room_take(core, &room, RS_REC_INODE_LEN, RS_NEED_SMALL))
-		return; /* recovery reaps it */
-	rs_core_lock(core);
-	inode = rs_inode_find(core, ino);
-	if (inode && (inode->flags & RS_IF_STAGED))
-		rs_closure_undo(core, inode);
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
-}
-
 int rs_core_link(struct rs_core *core, uint64_t ino, uint64_t parent,
 		 const char *name, const struct rs_who *who,
 		 struct rs_stat *ret_st)
 {
 	struct rs_room room;
-	int err, staged = 0;
+	int err;
 
 	(void)who;
-	for (;;) {
+	do {
 		err = rs_room_take(core, &room, LINK_BYTES, RS_NEED_SMALL);
 		if (err)
-			break;
+			return err;
 		rs_core_lock(core);
 		err = link_locked(core, ino, parent, name, ret_st);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
 		if (err != -EAGAIN)
-			break;
-		staged = 1;
+			return err;
 		err = rs_closure_stage(core, ino);
-		if (err)
-			break;
-	}
-	if (err && staged)
-		unstage(core, ino);
+	} while (!err);
 	return err;
 }
 

@@ -207,6 +207,7 @@ static int make(struct rs_core *core, uint64_t parent, const char *name,
 	size_t bytes = 2 * RS_REC_INODE_LEN + RS_REC_ENTRY_LEN +
 		       RS_NUMBER_BYTES + RS_REC_DATA_LEN(birth->target_len);
 	struct rs_room room;
+	size_t stale;
 	int err;
 
 	do {
@@ -215,8 +216,11 @@ static int make(struct rs_core *core, uint64_t parent, const char *name,
 			return err;
 		rs_core_lock(core);
 		err = make_locked(core, parent, name, birth, ret_st);
+		stale = core->n_stale;
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
+		if (stale)
+			rs_closure_reap(core);
 		if (err != -EAGAIN)
 			return err;
 		err = rs_number_wait(core);
