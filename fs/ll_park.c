@@ -264,28 +264,21 @@ static void *parker(void *arg)
 /* Fetch the data that call found missing. */
 static int load(struct rs_ll *ll, const struct rs_ll_call *call)
 {
-	uint64_t off = call->off, len = call->len;
-	int err;
+	struct rs_core *core = ll->core;
 
 	switch (call->kind) {
-	case RS_LL_SETATTR: /* the page that the new size cuts */
-		off = call->attr.size / RS_PAGE * RS_PAGE;
-		len = RS_PAGE;
-		break;
-	case RS_LL_FALLOCATE: /* the pages at both edges */
-		err = rs_core_load(ll->core, call->ino, off, 1);
-		if (err)
-			return err;
-		off += len - 1;
-		len = 1;
-		break;
+	case RS_LL_SETATTR:
+		return rs_core_load_edges(core, call->ino, call->attr.size,
+					  UINT64_MAX);
+	case RS_LL_FALLOCATE:
+		return rs_core_load_edges(core, call->ino, call->off,
+					  call->len);
 	case RS_LL_LSEEK:
-		len = RS_LL_IO_MAX;
-		break;
+		return rs_core_load_edges(core, call->ino, call->off,
+					  UINT64_MAX);
 	default:
-		break;
+		return rs_core_load(core, call->ino, call->off, call->len);
 	}
-	return rs_core_load(ll->core, call->ino, off, len);
 }
 
 static void serve_cold(struct rs_ll *ll, struct rs_ll_call *call)

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "tools/lib_ctl.h"

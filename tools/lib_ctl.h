@@ -14,6 +14,7 @@
 #define RS_LIB_CTL_H
 
 #include <jansson.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "include/rs_base.h"

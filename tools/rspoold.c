@@ -1,0 +1,161 @@
+/*
+ * rspoold.c - the daemon's command line.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+
+#include "tools/daemon.h"
+#include "tools/daemon_proc.h"
+#include "tools/lib_conf.h"
+#include "tools/lib_say.h"
+
+struct arguments {
+	const char *dir, *mnt;
+	char *options; /* all -o, joined; changed by parsing */
+	int foreground;
+};
+
+static void help(void)
+{
+	puts("usage: rspoold DIR MNT [-f] [-o OPTIONS]\n"
+	     "\n"
+	     "Serve the store DIR (or the one that /etc/rspool/DIR.conf names)"
+	     " at MNT.\n"
+	     "\n"
+	     "  -f, --foreground       stay in the foreground, log to stderr\n"
+	     "  -o OPTION,...          mount options, see below\n"
+	     "      --help             this text\n"
+	     "      --version          the version\n"
+	     "\n"
+	     "Mount options:");
+	rs_opts_help(stdout);
+	puts("\n"
+	     "Exit: 0 ok, 1 failed, 2 usage, 4 ended while in use, 5 serving,"
+	     " but damage found");
+}
+
+static int join(char **to, const char *text)
+{
+	char *joined;
+
+	if (asprintf(&joined, "%s%s%s", *to ? *to : "", *to ? "," : "", text) <
+	    0)
+		return -ENOMEM;
+	free(*to);
+	*to = joined;
+	return 0;
+}
+
+/* -1: go on; otherwise an exit code. */
+static int parse_arguments(int argc, char **argv, struct arguments *args)
+{
+	static const struct option longs[] = {
+		{ "foreground", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "fo:", longs, NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			args->foreground = 1;
+			break;
+		case 'o':
+			if (join(&args->options, optarg))
+				return RS_EXIT_FAILED;
+			break;
+		case 'h':
+			help();
+			return rs_say_end(RS_EXIT_OK);
+		case 'v':
+			puts("rspoold " RS_VERSION);
+			return rs_say_end(RS_EXIT_OK);
+		default:
+			return RS_EXIT_USAGE;
+		}
+	}
+	if (argc - optind != 2)
+		return rs_say_usage("a store and a mount point are wanted");
+	args->dir = argv[optind];
+	args->mnt = argv[optind + 1];
+	return -1;
+}
+
+/* The file's options first: the command line wins. */
+static int take_options(struct rs_daemon *d, struct rs_conf *conf,
+			char *options)
+{
+	int code;
+
+	code = rs_opts_parse(&d->opts, conf->options);
+	if (code && conf->file)
+		rs_say("the option stands in '%s'", conf->file);
+	if (!code && options)
+		code = rs_opts_parse(&d->opts, options);
+	return code;
+}
+
+static int run(struct rs_daemon *d, const char *store, const char *mnt)
+{
+	int status = -1, code, err;
+
+	code = rs_daemon_check(d, store, mnt);
+	if (code)
+		return code;
+	if (!d->foreground) {
+		err = rs_proc_background(&status);
+		if (err) {
+			rs_say("cannot go into the background: %s",
+			       strerror(-err));
+			return RS_EXIT_FAILED;
+		}
+	}
+	return rs_daemon_run(d, status);
+}
+
+static int with_conf(struct rs_daemon *d, struct arguments *args)
+{
+	struct rs_conf conf;
+	const char *why = NULL;
+	int code, err, line;
+
+	err = rs_conf_resolve(args->dir, &conf, &line, &why);
+	if (err) {
+		rs_say("cannot read '%s/%s.conf', line %d: %s", RS_CONF_DIR,
+		       args->dir, line, why ? why : strerror(-err));
+		return err == -EINVAL ? RS_EXIT_USAGE : RS_EXIT_FAILED;
+	}
+	code = take_options(d, &conf, args->options);
+	if (!code)
+		code = run(d, conf.store, args->mnt);
+	rs_conf_release(&conf);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	/* large, and its threads may outlive main's frame at exit */
+	static struct rs_daemon d = {
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.change = PTHREAD_COND_INITIALIZER,
+		.session = -1,
+		.signals = -1,
+	};
+	struct arguments args = { 0 };
+	int code;
+
+	rs_say_name("rspoold");
+	rs_opts_init(&d.opts);
+	rs_report_init(&d.report);
+	code = parse_arguments(argc, argv, &args);
+	if (code < 0) {
+		d.foreground = args.foreground;
+		code = with_conf(&d, &args);
+	}
+	free(args.options);
+	rs_opts_release(&d.opts);
+	return code;
+}
