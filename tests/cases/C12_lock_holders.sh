@@ -1,0 +1,67 @@
+#!/bin/bash
+# C12: owners that died with the lock, or live and don't let go: a start never
+# hangs; it names who holds the store. A recover killed in mid-write, a stopped
+# one, daemon and status at the same moment.
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+
+plain
+new_spool
+up
+py <<'END'
+for i in range(1000):
+    put('m%d' % i, pattern(i, 10000), sync=False)
+END
+rspoolctl sync "$mnt"
+for round in {1..10}; do
+	crash
+	"$RS_BUILD/tools/rspoolctl" recover "$store" >/dev/null 2>&1 &
+	sleep "0.0$((round % 10))"
+	kill -KILL $! 2>/dev/null || true
+	wait $! 2>/dev/null || true
+	up
+	py "$round" <<'END'
+put('round' + sys.argv[1], pattern(1, 500000))
+END
+done
+
+# Status at every moment of starts and ends.
+(
+	while [ ! -e "$work/stop" ]; do
+		"$RS_BUILD/tools/rspoolctl" status "$mnt" >/dev/null 2>&1 ||
+			[ $? = 3 ] || [ $? = 1 ] || touch "$work/bad"
+	done
+) &
+asker=$!
+for round in {1..10}; do
+	down
+	up
+done
+touch "$work/stop"
+wait "$asker"
+[ ! -e "$work/bad" ] || fail "status failed otherwise"
+
+# A tool that holds the lock and doesn't go on.
+crash
+"$RS_BUILD/tools/rspoolctl" recover "$store" >/dev/null 2>&1 &
+holder=$!
+sleep 0.05
+kill -STOP "$holder"
+if [ "$(cut -d' ' -f3 "/proc/$holder/stat" 2>/dev/null)" = T ] &&
+    grep -q ":$(stat -c %i "$store/rspool.id") " /proc/locks; then
+	refused rspoolctl mount "$store" "$mnt"
+	[[ $said = *$holder* ]] || fail "not named: '$said'"
+	kill -KILL "$holder"
+else
+	say "recover was too fast to be stopped"
+	kill -CONT "$holder" 2>/dev/null || true
+fi
+wait "$holder" 2>/dev/null || true
+up
+py <<'END'
+for i in range(1000):
+    same(pattern(i, 10000), get('m%d' % i), 'm%d' % i)
+for i in range(1, 11):
+    same(pattern(1, 500000), get('round%d' % i), 'round %d' % i)
+END
+down
