@@ -251,6 +251,8 @@ spool_init()
 {
 	mnt=$root$mta_spool
 	daemon=
+	# The package brings a tree of its own, and the mount wants none below.
+	rm -rf "${root:?}$mta_spool"
 	mkdir -p "$mnt"
 	if [ "$backend" = dir ]; then
 		mkdir "$store"
@@ -271,6 +273,7 @@ spool_mount()
 	rspoolctl mount "$store" "$mnt" \
 		${mount_options:+-o "$mount_options"} >>"$log/mount" 2>&1 ||
 		fail "mount of '$store': exit code $?"
+	mountpoint -q "$mnt" || fail "'$mnt' isn't mounted"
 	daemon=$(rspoolctl status "$mnt" --json |
 		"$python" -c 'import json, sys
 print(json.load(sys.stdin)["pid"])')

@@ -51,6 +51,7 @@ gone()
 mount_it()
 {
 	"$ctl" mount "$store" "$mnt" || fail "mount: exit code $?"
+	mountpoint -q "$mnt" || fail "'$mnt' isn't mounted"
 	daemon=$("$ctl" status "$mnt" --json | python3 -c \
 		'import json, sys; print(json.load(sys.stdin)["pid"])')
 }
