@@ -39,8 +39,8 @@ struct rs_root {
 	uint64_t next_place; /* where the frame after it goes */
 	uint64_t ceiling;    /* inode numbers below it may be in use */
 	uint64_t n_inodes, n_entries, n_links, n_xattrs, n_reaps, n_chunks;
-	uint64_t blocks;     /* sum of the inodes' allocated pages */
-	uint64_t damage;     /* findings not yet accepted */
+	uint64_t blocks; /* sum of the inodes' allocated pages */
+	uint64_t damage; /* findings not yet accepted */
 	uint8_t sum[16];
 };
 
@@ -55,7 +55,7 @@ enum rs_store_mode {
  * 0, ceiling RS_INO_FIRST; reserve bytes of disk space (fallocate).
  * Errors: -EEXIST, -ENOSPC, ...; nothing is left then.
  */
-RS_MUST_USE int rs_store_create(const char *dir, struct rs_crypto *crypto,
+RS_MUST_USE int rs_store_create(const char *dir, const struct rs_crypto *crypto,
 				const uint8_t id[RS_ID_LEN], uint32_t uid,
 				uint32_t gid, const struct timespec *now,
 				uint64_t reserve);
@@ -67,7 +67,7 @@ RS_MUST_USE int rs_store_create(const char *dir, struct rs_crypto *crypto,
  * root. Errors: -EUCLEAN (damage; a finding says which), -ENOENT, -ENOMEM...
  * Opens nothing that stays open.
  */
-RS_MUST_USE int rs_store_check(const char *dir, struct rs_crypto *crypto,
+RS_MUST_USE int rs_store_check(const char *dir, const struct rs_crypto *crypto,
 			       const uint8_t id[RS_ID_LEN], int inline_walk,
 			       struct rs_report *rep, struct rs_root *ret_root);
 
@@ -75,11 +75,18 @@ RS_MUST_USE int rs_store_check(const char *dir, struct rs_crypto *crypto,
  * Only after rs_store_check() returned 0. One huge sparse map, less where
  * the address limit says so (-ENOMEM names nothing mapped).
  */
-RS_MUST_USE int rs_store_open(const char *dir, struct rs_crypto *crypto,
+RS_MUST_USE int rs_store_open(const char *dir, const struct rs_crypto *crypto,
 			      const uint8_t id[RS_ID_LEN],
 			      enum rs_store_mode mode,
 			      struct rs_store **ret_store);
 void rs_store_close(struct rs_store *store);
+/* Flush data.mdb once, as after a process was killed (DESIGN "Recovery"). */
+RS_MUST_USE int rs_store_flush(struct rs_store *store);
+/*
+ * How many values did not prove themselves since it was opened, when read
+ * or folded over; the last of them (may be NULL).
+ */
+uint64_t rs_store_bad(struct rs_store *store, struct rs_finding *ret_last);
 void rs_store_root(struct rs_store *store, struct rs_root *ret_root);
 /* bytes of data.mdb that LMDB uses, and that are reserved for it */
 void rs_store_space(struct rs_store *store, uint64_t *ret_used,
@@ -95,8 +102,7 @@ struct rs_load_ops {
 		     uint64_t frame);
 	int (*entry)(void *arg, uint64_t parent, const uint8_t *name,
 		     size_t len, uint64_t child, uint8_t dtype, uint64_t frame);
-	int (*link)(void *arg, uint64_t ino, const uint8_t *target,
-		    size_t len);
+	int (*link)(void *arg, uint64_t ino, const uint8_t *target, size_t len);
 	int (*xattr)(void *arg, uint64_t ino, const uint8_t *name, size_t len,
 		     const uint8_t *value, size_t value_len);
 };
@@ -123,6 +129,12 @@ RS_MUST_USE int rs_store_verify(struct rs_store *store, struct rs_report *rep,
 				void (*progress)(void *, uint64_t, uint64_t),
 				void *arg);
 
+/*
+ * Entries without an inode, inodes without an entry (staged ones and the
+ * root aside): findings in rep; 0 or -EUCLEAN. Part of rs_store_verify().
+ */
+RS_MUST_USE int rs_store_audit(struct rs_store *store, struct rs_report *rep);
+
 /* Every record in key order as printable parts, for rspoolctl dump. */
 struct rs_dump_ops {
 	int (*record)(void *arg, char kind, uint64_t ino, uint64_t frame,
@@ -148,12 +160,13 @@ RS_MUST_USE int rs_store_accept(struct rs_store *store);
  * themselves by tag, of several for a key the newest (highest frame) wins.
  * Calls ops for what is whole. Never touches LMDB.
  */
-RS_MUST_USE int rs_store_salvage(const char *dir, struct rs_crypto *crypto,
+RS_MUST_USE int rs_store_salvage(const char *dir,
+				 const struct rs_crypto *crypto,
 				 const uint8_t id[RS_ID_LEN],
 				 const struct rs_load_ops *ops,
 				 int (*chunk)(void *arg, uint64_t ino,
-					      uint64_t off,
-					      const uint8_t *data, size_t len),
+					      uint64_t off, const uint8_t *data,
+					      size_t len),
 				 void *arg, struct rs_report *rep);
 
 #endif

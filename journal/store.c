@@ -1,0 +1,256 @@
+/*
+ * store.c - data.mdb made, opened and closed; what the root says of it.
+ *
+ * CRASH	A store that is being made has no marker yet: whatever is left
+ *		of it is not a store. Afterwards LMDB's commits order everything.
+ */
+#include "journal/store_p.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static char *join(const char *dir, const char *name)
+{
+	char *path = malloc(strlen(dir) + strlen(name) + 2);
+
+	if (path) {
+		strcpy(path, dir);
+		strcat(path, "/");
+		strcat(path, name);
+	}
+	return path;
+}
+
+/* Everything but the environment's content. */
+static int store_new(const char *dir, const struct rs_crypto *crypto,
+		     const uint8_t id[RS_ID_LEN], enum rs_store_mode mode,
+		     struct rs_store **ret_store)
+{
+	struct rs_store *store = calloc(1, sizeof(*store));
+	int err;
+
+	if (!store)
+		return -ENOMEM;
+	pthread_mutex_init(&store->lock, NULL);
+	store->crypto = crypto;
+	store->mode = mode;
+	store->seam = &rs_seam_posix;
+	memcpy(store->id, id, RS_ID_LEN);
+	store->dir = strdup(dir);
+	err = store->dir ? 0 : -ENOMEM;
+	if (err == 0)
+		err = rs_opener_new(crypto, id, &store->opener);
+	if (err == 0)
+		err = rs_kv_open(dir,
+				 mode == RS_STORE_RDONLY ? RS_KV_RDONLY : 0,
+				 &store->kv);
+	if (err < 0) {
+		rs_store_close(store);
+		return err;
+	}
+	*ret_store = store;
+	return 0;
+}
+
+void rs_store_close(struct rs_store *store)
+{
+	if (!store)
+		return;
+	rs_kv_close(store->kv);
+	rs_opener_free(store->opener);
+	pthread_mutex_destroy(&store->lock);
+	free(store->dir);
+	free(store);
+}
+
+/* What data.mdb has in blocks of its own, so far as its size shows it. */
+static int file_size(const char *dir, uint64_t *ret_size)
+{
+	RS_AUTO_FREE char *path = join(dir, "data.mdb");
+	struct stat st;
+
+	if (!path)
+		return -ENOMEM;
+	if (stat(path, &st) < 0)
+		return -errno;
+	*ret_size = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The first transaction: the root directory and the root record. */
+static int put_first(struct rs_store *store, uint32_t uid, uint32_t gid,
+		     const struct timespec *now)
+{
+	struct rs_vinode v;
+	struct rs_stx *tx;
+	int err;
+
+	memset(&v, 0, sizeof(v));
+	v.attr.mode = S_IFDIR | 0755;
+	v.attr.uid = uid;
+	v.attr.gid = gid;
+	v.attr.nlink = 2;
+	v.attr.atime = v.attr.mtime = v.attr.ctime = v.attr.btime = *now;
+	err = rs_stx_begin(store, &tx);
+	if (err < 0)
+		return err;
+	tx->root.ceiling = RS_INO_FIRST;
+	err = rs_stx_put_inode(tx, RS_INO_ROOT, &v);
+	if (err < 0) {
+		rs_stx_abort(tx);
+		return err;
+	}
+	return rs_stx_commit(tx);
+}
+
+/* Blocks for all that the store is made for, so that a checkpoint never
+ * meets a full disk. The size is theirs too: reading past what LMDB wrote
+ * gives zeros, not SIGBUS. */
+static int reserve_space(const char *path, uint64_t reserve)
+{
+	RS_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (reserve == 0)
+		return 0;
+	err = posix_fallocate(fd, 0, (off_t)reserve);
+	if (err)
+		return -err;
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* LMDB takes an empty file as a new environment, and only then. */
+static int make_empty(const char *path)
+{
+	RS_AUTO_FD int fd =
+		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : 0;
+}
+
+int rs_store_create(const char *dir, const struct rs_crypto *crypto,
+		    const uint8_t id[RS_ID_LEN], uint32_t uid, uint32_t gid,
+		    const struct timespec *now, uint64_t reserve)
+{
+	RS_AUTO_FREE char *data = join(dir, "data.mdb");
+	RS_AUTO_FREE char *lock = join(dir, "lock.mdb");
+	struct rs_store *store = NULL;
+	int err;
+
+	if (!data || !lock)
+		return -ENOMEM;
+	if (access(lock, F_OK) == 0)
+		return -EEXIST;
+	err = make_empty(data);
+	if (err < 0)
+		return err;
+	err = store_new(dir, crypto, id, RS_STORE_WRITE, &store);
+	if (err == 0)
+		err = put_first(store, uid, gid, now);
+	rs_store_close(store);
+	if (err == 0)
+		err = reserve_space(data, reserve);
+	if (err < 0) {
+		unlink(data);
+		unlink(lock);
+	}
+	return err;
+}
+
+int rs_store_open(const char *dir, const struct rs_crypto *crypto,
+		  const uint8_t id[RS_ID_LEN], enum rs_store_mode mode,
+		  struct rs_store **ret_store)
+{
+	struct rs_store *store;
+	struct rs_kv_txn *txn;
+	uint64_t size;
+	int err;
+
+	err = file_size(dir, &size);
+	if (err < 0)
+		return err;
+	if (size == 0)
+		return -EUCLEAN;
+	err = store_new(dir, crypto, id, mode, &store);
+	if (err < 0)
+		return err;
+	store->reserved = size;
+	err = rs_kv_begin(store->kv, 0, &txn);
+	if (err == 0) {
+		err = rs_walk_root(store->opener, txn, &store->root);
+		rs_kv_abort(txn);
+	}
+	if (err < 0) {
+		rs_store_close(store);
+		return err;
+	}
+	*ret_store = store;
+	return 0;
+}
+
+int rs_store_flush(struct rs_store *store)
+{
+	if (store->mode == RS_STORE_RDONLY)
+		return -EROFS;
+	return rs_kv_sync(store->kv);
+}
+
+void rs_store_root(struct rs_store *store, struct rs_root *ret_root)
+{
+	pthread_mutex_lock(&store->lock);
+	*ret_root = store->root;
+	pthread_mutex_unlock(&store->lock);
+}
+
+void rs_store_space(struct rs_store *store, uint64_t *ret_used,
+		    uint64_t *ret_reserved)
+{
+	uint64_t used;
+
+	if (rs_kv_used(store->kv, &used) < 0)
+		used = 0;
+	*ret_used = used;
+	*ret_reserved = store->reserved;
+}
+
+void rs_store_note_bad(struct rs_store *store, uint64_t ino, const char *why)
+{
+	struct rs_finding *f = &store->last_bad;
+
+	pthread_mutex_lock(&store->lock);
+	store->n_bad++;
+	f->kind = RS_FIND_VALUE;
+	f->ino = ino;
+	f->number = 0;
+	f->place = UINT64_MAX;
+	f->name[0] = '\0';
+	strncpy(f->why, why, sizeof(f->why) - 1);
+	pthread_mutex_unlock(&store->lock);
+}
+
+uint64_t rs_store_bad(struct rs_store *store, struct rs_finding *ret_last)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&store->lock);
+	n = store->n_bad;
+	if (n && ret_last)
+		*ret_last = store->last_bad;
+	pthread_mutex_unlock(&store->lock);
+	return n;
+}
+
+int rs_store_accept(struct rs_store *store)
+{
+	struct rs_stx *tx;
+	int err;
+
+	err = rs_stx_begin(store, &tx);
+	if (err < 0)
+		return err;
+	tx->root.damage = 0;
+	return rs_stx_commit(tx);
+}
