@@ -18,6 +18,8 @@
  *	    covers s
  *	I3  writes reach the medium in the order of their ids, save that a
  *	    flush may leave out a version which the same flush overwrites
+ *	I4  what a failed flush gave up is at the log's head: where a write is
+ *	    lost, all older ones in the log are
  *
  * CRASH	"Stable" means: pwrite to the image returned. The image is as
  *	safe as the host's page cache; the simulator itself needs no more.
@@ -297,15 +299,13 @@ uint32_t rs_dcache_mark(const struct rs_dcache *c)
 	return c->base + (uint32_t)c->count - 1;
 }
 
-/* True if this flush writes a newer version of the sector anyway. */
+/* True if this flush writes a newer version of the sector anyway (I4). */
 static bool covered(const struct rs_dcache *c, uint64_t s,
 		    const struct rs_dwrite *w, uint32_t mark)
 {
 	uint32_t id = c->index[s];
 
-	if (id <= w->id || id > mark)
-		return false;
-	return !c->log[c->head + (id - c->base)]->lost;
+	return id > w->id && id <= mark;
 }
 
 static int write_back(struct rs_dcache *c, const struct rs_dwrite *w,

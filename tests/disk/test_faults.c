@@ -348,6 +348,65 @@ static void test_cut_during_a_held_flush(void **state)
 	end(&f);
 }
 
+/* Requests that wait for the arm when the power goes get EIO at once. */
+static void test_cut_meets_what_waits(void **state)
+{
+	unsigned char buf[512] = { 1 }, other[512];
+	struct rs_dcut cut = { .sector = 512, .keep = 0, .by = RS_DCUT_WRITE };
+	struct rs_dcut_result result;
+	struct call w, r, s;
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	f.disk.arm.times = (struct rs_darm_times){
+		.us = { [RS_DREAD] = 600000000, [RS_DWRITE] = 600000000 }
+	};
+	call_start(&f, &w, RS_DWRITE, 0, buf, 512);
+	call_start(&f, &r, RS_DREAD, 4096, other, 512);
+	call_start(&f, &s, RS_DFLUSH, 0, NULL, 0);
+	assert_false(call_is_done(&w));
+	assert_int_equal(rs_disk_cut(&f.disk, &cut, &result), 0);
+	/* The write was in the cache, though nobody was told. */
+	assert_int_equal(result.units, 1);
+	assert_int_equal(call_wait(&w), -EIO);
+	assert_int_equal(call_wait(&r), -EIO);
+	assert_int_equal(call_wait(&s), -EIO);
+	end(&f);
+}
+
+/* The arm has just taken the flush when the cut comes: no success either. */
+static void test_cut_races_a_flush(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct rs_dcut cut = { .sector = 512, .keep = 0, .by = RS_DCUT_WRITE };
+	struct rs_darm *arm;
+	struct fixture f;
+	struct call c;
+	bool taken = false;
+
+	(void)state;
+	start(&f);
+	arm = &f.disk.arm;
+	arm->times.us[RS_DFLUSH] = 50000;
+	assert_int_equal(disk_write(&f, 0, 1, 512), 512);
+	call_start(&f, &c, RS_DFLUSH, 0, NULL, 0);
+	pthread_rwlock_wrlock(&f.disk.lock);
+	while (!taken) {
+		nanosleep(&nap, NULL);
+		pthread_mutex_lock(&arm->lock);
+		taken = !arm->head;
+		pthread_mutex_unlock(&arm->lock);
+	}
+	assert_int_equal(rs_dcut_apply(&f.disk.cache, &cut, &f.disk.cut_result),
+			 0);
+	f.disk.cut = true;
+	pthread_rwlock_unlock(&f.disk.lock);
+	assert_int_equal(call_wait(&c), -EIO);
+	assert_int_equal(on_medium(&f, 0), 0);
+	end(&f);
+}
+
 static void test_one_arm_counts_seeks_and_time(void **state)
 {
 	struct timespec a, b;
@@ -423,6 +482,8 @@ int main(void)
 		cmocka_unit_test(test_everything_fails_after_a_cut),
 		cmocka_unit_test(test_cut_at_the_nth),
 		cmocka_unit_test(test_cut_during_a_held_flush),
+		cmocka_unit_test(test_cut_meets_what_waits),
+		cmocka_unit_test(test_cut_races_a_flush),
 		cmocka_unit_test(test_one_arm_counts_seeks_and_time),
 		cmocka_unit_test(test_words),
 	};
