@@ -11,16 +11,23 @@ import time
 import mail
 
 
+def run(command, message):
+    try:
+        return subprocess.run(command, input=message, timeout=120,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.STDOUT,
+                              check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
 def submit(opts, ledger, number, size):
     ident = "%s-%d" % (opts.prefix, number)
     recipient = ident + "@ok.test"
     body = mail.body_of(ident, size)
     ledger.write("try", ident, len(body), mail.digest(body), recipient)
-    done = subprocess.run(opts.command + [recipient],
-                          input=mail.message_of(ident, recipient, body),
-                          stdout=subprocess.DEVNULL,
-                          stderr=subprocess.STDOUT, check=False)
-    if done.returncode == 0:
+    if run(opts.command + [recipient],
+           mail.message_of(ident, recipient, body)):
         ledger.write("ack", ident, "%.3f" % time.time())
         return True
     time.sleep(0.5)

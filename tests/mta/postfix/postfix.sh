@@ -103,8 +103,10 @@ postfix_ended()
 	[ -z "$(postfix_pids)" ]
 }
 
-# Every process that runs one of the package's daemons, master first, so that
+# Every process that runs one of the package's programs, master first, so that
 # it starts no new ones. All are of this pid namespace, and so of this test.
+# postdrop is among them: its working directory is the queue, and on a dead
+# mount it tries again for ever.
 postfix_pids()
 {
 	local link exe order
@@ -115,6 +117,7 @@ postfix_pids()
 		case $exe in
 		"$root"/usr/lib/postfix/sbin/master) order=0 ;;
 		"$root"/usr/lib/postfix/sbin/*) ;;
+		"$root"/usr/sbin/post* | "$root"/usr/sbin/sendmail) ;;
 		*) continue ;;
 		esac
 		link=${link#/proc/}
