@@ -86,8 +86,7 @@ int rs_core_setattr(struct rs_core *core, uint64_t ino,
 	struct rs_room room;
 	int err;
 
-	if (!set)
-		return rs_core_getattr(core, ino, ret_st);
+	/* set 0 is chown(-1, -1), which moves ctime and nothing else */
 	err = rs_room_take(core, &room, SETATTR_BYTES, RS_NEED_SMALL);
 	if (err)
 		return err;
