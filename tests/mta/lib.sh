@@ -33,6 +33,7 @@
 #	mta_queue DIR	every queued message as DIR/<queue id>.eml
 #	mta_pending	how many messages are queued
 #	mta_flush	try deferred mail now
+#	mta_retry_later	from now on, a next try is minutes away
 set -euo pipefail
 
 mta_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

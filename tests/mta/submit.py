@@ -41,12 +41,17 @@ def main():
     parser.add_argument("--prefix", default="l")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stop", required=True)
+    parser.add_argument("--pause", required=True,
+                        help="nothing is submitted while this file exists")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     opts = parser.parse_args()
     rand = random.Random(opts.seed)
     ledger = mail.Ledger(opts.ledger)
     acked = number = 0
     while acked < opts.count and not os.path.exists(opts.stop):
+        if os.path.exists(opts.pause):
+            time.sleep(0.05)
+            continue
         number += 1
         acked += submit(opts, ledger, number, rand.randint(1024, 20480))
         time.sleep(0.1)

@@ -149,7 +149,7 @@ mta_ready()
 
 	# What SIGKILL leaves on any filesystem: a file just created, not yet
 	# renamed to its queue id. postsuper calls its name bogus.
-	find "$mnt/incoming" -regex '.*/[0-9]+\.[0-9]+' -perm 0600 -size 0 \
+	find "$mnt/incoming" "$mnt/maildrop" -regex '.*/[0-9]+\.[0-9]+' -perm 0600 -size 0 \
 		-print -delete >>"$log/unfinished"
 	before=$(postfix_names)
 	in_root postsuper -s 2>&1
@@ -223,6 +223,15 @@ mta_pending()
 {
 	{ find "$mnt"/{incoming,active,deferred,maildrop} -type f \
 		-perm /100 2>/dev/null || true; } | wc -l
+}
+
+# Postfix's own times again, so that a retry is minutes away.
+mta_retry_later()
+{
+	in_root postconf -e 'minimal_backoff_time = 300s' \
+		'maximal_backoff_time = 4000s'
+	in_root postmulti -i - -p reload >>"$log/start" 2>&1 ||
+		fail "postfix reload"
 }
 
 mta_flush()
