@@ -99,9 +99,14 @@ disk__gone()
 	! disk__alive "$1"
 }
 
+# disk__detached LOOP DIR: the number may already be somebody else's device.
 disk__detached()
 {
-	[ ! -e "/sys/block/${1#/dev/}/loop/backing_file" ]
+	local file
+
+	file=$(cat "/sys/block/${1#/dev/}/loop/backing_file" 2>/dev/null) ||
+		return 0
+	[ "${file% (deleted)}" != "$2/fuse/disk" ]
 }
 
 # The first start makes the directory, the traps and the janitor. A disk.sh
@@ -271,10 +276,10 @@ disk__down()
 		disk__say "'$dir/mnt' is busy, detaching it"
 		umount -l "$dir/mnt" || break
 	done
-	if [ -n "$loop" ]; then
+	if [ -n "$loop" ] && ! disk__detached "$loop" "$dir"; then
 		losetup -d "$loop" 2>/dev/null || true
 		# A detached mount that is still in use keeps it until then.
-		disk__until 5 disk__detached "$loop" || {
+		disk__until 5 disk__detached "$loop" "$dir" || {
 			disk__say "'$loop' is still in use"
 			ok=1
 		}
