@@ -21,7 +21,7 @@ static int todo_push(struct todo *todo, struct rs_inode *dir)
 	struct rs_inode **dirs;
 
 	if (todo->n == todo->cap) {
-		dirs = realloc(todo->dirs, cap * sizeof(*dirs));
+		dirs = realloc(todo->dirs, cap * sizeof(struct rs_inode *));
 		if (!dirs)
 			return -ENOMEM;
 		todo->dirs = dirs;

@@ -154,32 +154,44 @@ static int install(struct rs_core *core, const struct piece *piece,
 	return err;
 }
 
-static int bring(struct rs_core *core, uint64_t ino, uint64_t first,
-		 uint64_t end, enum rs_seek what)
+/* One piece after the other, until nothing is wanted any more. */
+static int bring_pieces(struct rs_core *core, struct piece *piece,
+			uint64_t first, uint64_t end, enum rs_seek what)
 {
-	struct piece piece = { .ino = ino };
-	RS_AUTO_FREE uint8_t *buf = malloc((size_t)LOAD_PAGES * RS_PAGE);
+	struct rs_store *store;
 	int err;
 
-	if (!buf)
-		return -ENOMEM;
-	piece.buf = buf;
 	for (;;) {
 		rs_core_lock(core);
-		err = find_locked(core, first, end, what, &piece);
+		err = find_locked(core, first, end, what, piece);
 		rs_core_unlock(core);
-		if (err || !piece.n)
+		if (err || !piece->n)
 			return err;
-		err = rs_store_read(rs_journal_store(core->cfg.journal), ino,
-				    piece.page, piece.n, piece.buf, piece.map);
+		store = rs_journal_store(core->cfg.journal);
+		err = rs_store_read(store, piece->ino, piece->page, piece->n,
+				    piece->buf, piece->map);
 		if (err)
 			return err;
 		rs_core_lock(core);
-		err = install(core, &piece, what);
+		err = install(core, piece, what);
 		rs_core_unlock(core);
 		if (err)
 			return err;
 	}
+}
+
+static int bring(struct rs_core *core, uint64_t ino, uint64_t first,
+		 uint64_t end, enum rs_seek what)
+{
+	struct piece piece = { .ino = ino };
+	int err;
+
+	piece.buf = malloc((size_t)LOAD_PAGES * RS_PAGE);
+	if (!piece.buf)
+		return -ENOMEM;
+	err = bring_pieces(core, &piece, first, end, what);
+	free(piece.buf);
+	return err;
 }
 
 int rs_core_load(struct rs_core *core, uint64_t ino, uint64_t off, uint64_t len)

@@ -60,7 +60,7 @@ static void node_free(struct rs_mem *mem, uintptr_t slot)
 int rs_tree_fill(struct rs_mem *mem, struct rs_tree tree, uint64_t n,
 		 uintptr_t mark)
 {
-	struct rs_node *nodes[RS_HEIGHT_MAX], *node;
+	struct rs_node *nodes[RS_HEIGHT_MAX] = { NULL }, *node;
 	unsigned int height = 0, made = 0, i, h;
 	uintptr_t *slot = tree.root;
 
