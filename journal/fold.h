@@ -20,8 +20,9 @@ struct rs_fold_limit {
 /*
  * Fold the first frames of refs[0..n), which follow the store's applied
  * number without a gap, in one transaction; bodies not kept in RAM are read
- * from the ring. next_place of the last one is computed from the ring.
- * *ret_done: frames folded; *ret_replayed may be NULL (counts for a report).
+ * from the ring. The root's next_place is the end of the last one.
+ * *ret_done: frames folded. rep (may be NULL): replayed frames, records and
+ * bytes are added, and findings, which also add to the root's damage.
  * gap: frames before are missing, so predecessor numbers are compared
  * strictly and mismatching inodes become suspect (DESIGN "Damage"); without
  * gap a mismatch is damage too and reported.

@@ -166,7 +166,7 @@ int rs_store_open(const char *dir, const struct rs_crypto *crypto,
 {
 	struct rs_store *store;
 	struct rs_kv_txn *txn;
-	uint64_t size;
+	uint64_t size = 0;
 	int err;
 
 	err = file_size(dir, &size);
