@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #define WORKERS_DEFAULT 2u
@@ -88,6 +89,19 @@ static int copy_cfg(const struct rs_ll_cfg *from, struct rs_ll_cfg *to)
 	return 0;
 }
 
+/* Character device 10,229 (linux/miscdevice.h), not what lies there else. */
+static int open_device(void)
+{
+	RS_AUTO_FD int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(10, 229))
+		return -ENODEV;
+	return rs_steal_fd(&fd);
+}
+
 int rs_ll_new(const struct rs_ll_cfg *cfg, struct rs_ll **ret_ll)
 {
 	struct rs_ll *ll = calloc(1, sizeof(*ll));
@@ -103,9 +117,9 @@ int rs_ll_new(const struct rs_ll_cfg *cfg, struct rs_ll **ret_ll)
 	if (!err)
 		err = rs_ll_test_fork(ll);
 	if (!err) {
-		ll->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+		ll->fd = open_device();
 		if (ll->fd < 0)
-			err = -errno;
+			err = ll->fd;
 	}
 	if (err) {
 		rs_ll_free(ll);

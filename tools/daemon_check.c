@@ -206,8 +206,18 @@ static int over_marker(const char *name, uint64_t asked, uint64_t made)
 			    rs_size_text(made, b));
 }
 
-static int choose_ram(struct rs_daemon *d, const struct rs_core_cfg *cfg,
-		      uint64_t *ret_ram)
+/* Everything in RAM, the ring's frames until they are folded, a reserve. */
+static uint64_t ram_wanted(const struct rs_marker *marker,
+			   const struct rs_core_cfg *cfg)
+{
+	uint64_t need = cfg->capacity + cfg->capacity / 16 + marker->ring_size +
+			cfg->inodes * INODE_RAM;
+
+	return need + need / 8 + OVERHEAD;
+}
+
+static int choose_ram(struct rs_daemon *d, const struct rs_marker *marker,
+		      const struct rs_core_cfg *cfg, uint64_t *ret_ram)
 {
 	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
 	const char *by;
@@ -244,7 +254,7 @@ int rs_daemon_limits(struct rs_daemon *d, const struct rs_marker *marker,
 		return code;
 	cfg->capacity = opts->capacity ? opts->capacity : marker->capacity;
 	cfg->inodes = opts->inodes ? opts->inodes : marker->inodes;
-	return choose_ram(d, cfg, &cfg->ram);
+	return choose_ram(d, marker, cfg, &cfg->ram);
 }
 
 static int too_much(const char *what, uint64_t have, const char *option,

@@ -22,7 +22,7 @@
 #include "tools/lib_ctl.h"
 #include "tools/lib_pids.h"
 
-#define CLIENTS_MAX 16u
+#define CLIENTS_MAX 32u /* more wait until one is done */
 #define IO_SECONDS 10
 #define STOP_SECONDS 3
 
@@ -332,6 +332,16 @@ static void start_client(struct rs_ctl_server *server, int fd)
 	close(fd);
 }
 
+static int is_full(struct rs_ctl_server *server)
+{
+	int full;
+
+	pthread_mutex_lock(&server->lock);
+	full = server->clients == CLIENTS_MAX;
+	pthread_mutex_unlock(&server->lock);
+	return full;
+}
+
 static void *server_main(void *arg)
 {
 	struct rs_ctl_server *server = arg;
@@ -339,7 +349,7 @@ static void *server_main(void *arg)
 		{ .fd = server->fd, .events = POLLIN },
 		{ .fd = server->stop, .events = POLLIN },
 	};
-	struct timespec pause = { .tv_nsec = 100000000 };
+	struct timespec pause = { .tv_nsec = 20000000 };
 	int fd;
 
 	pthread_setname_np(pthread_self(), "rs-control");
@@ -350,6 +360,10 @@ static void *server_main(void *arg)
 			return NULL;
 		if (!pfd[0].revents)
 			continue;
+		if (is_full(server)) {
+			nanosleep(&pause, NULL);
+			continue;
+		}
 		fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			start_client(server, fd);

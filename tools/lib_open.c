@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "tools/lib_say.h"
 
@@ -46,19 +47,23 @@ int rs_open_marker(const char *dir, struct rs_marker *ret_marker)
 	return err ? say_marker(dir, err) : 0;
 }
 
-static void say_findings(const struct rs_report *rep)
+/* The first finding; the whole list is for verify and recover. */
+static const char *finding_of(const struct rs_report *rep, char buf[200])
 {
-	size_t i;
+	const struct rs_finding *f = rep->findings;
 
-	/* the whole list is for verify and recover */
-	for (i = 0; i < rep->n_findings && i < 3; i++)
-		rs_say("%s: %s", rs_finding_kind_name(rep->findings[i].kind),
-		       rep->findings[i].why);
+	buf[0] = '\0';
+	if (rep->n_findings)
+		snprintf(buf, 200, "%s: %s: ", rs_finding_kind_name(f->kind),
+			 f->why);
+	return buf;
 }
 
 static int say_open(const struct rs_journal_cfg *cfg, int err, pid_t owner,
 		    const struct rs_report *rep)
 {
+	char why[200];
+
 	switch (err) {
 	case -EBUSY:
 		if (owner > 0)
@@ -77,21 +82,18 @@ static int say_open(const struct rs_journal_cfg *cfg, int err, pid_t owner,
 		return say_marker(cfg->dir, err);
 	case -EUCLEAN:
 	case -EBADMSG:
-		say_findings(rep);
-		rs_say("the store '%s' is damaged and can't be opened, nothing"
-		       " was changed",
-		       cfg->dir);
+		rs_say("%sthe store '%s' is damaged and can't be opened,"
+		       " nothing was changed",
+		       finding_of(rep, why), cfg->dir);
 		return RS_EXIT_DAMAGE;
 	case -ENOENT:
-		say_findings(rep);
-		rs_say("a file of the store '%s' is missing (intent.log or"
+		rs_say("%sa file of the store '%s' is missing (intent.log or"
 		       " data.mdb), nothing was changed",
-		       cfg->dir);
+		       finding_of(rep, why), cfg->dir);
 		return RS_EXIT_DAMAGE;
 	default:
-		say_findings(rep);
-		rs_say("cannot open the store '%s': %s", cfg->dir,
-		       strerror(-err));
+		rs_say("%scannot open the store '%s': %s", finding_of(rep, why),
+		       cfg->dir, strerror(-err));
 		return RS_EXIT_FAILED;
 	}
 }

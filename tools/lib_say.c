@@ -7,6 +7,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "journal/report.h"
+
+/* Bytes of a message: two paths and some words. */
+#define TEXT_MAX 1500
+
 static const char *program = "rspool";
 
 void rs_say_name(const char *name)
@@ -14,26 +19,35 @@ void rs_say_name(const char *name)
 	program = name;
 }
 
+/*
+ * Names come from whoever made the files: no byte of a message may be one
+ * that a terminal obeys or that makes a second line of it.
+ */
+static void say(const char *fmt, va_list ap, const char *hint)
+{
+	char text[TEXT_MAX], safe[4 * TEXT_MAX + 1];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	rs_escape(text, strlen(text), safe, sizeof(safe));
+	fprintf(stderr, "%s: %s%s\n", program, safe, hint);
+}
+
 void rs_say(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say(fmt, ap, "");
 	va_end(ap);
-	fprintf(stderr, "%s: %s\n", program, text);
 }
 
 int rs_say_usage(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say(fmt, ap, " (see --help)");
 	va_end(ap);
-	fprintf(stderr, "%s: %s (see --help)\n", program, text);
 	return RS_EXIT_USAGE;
 }
 

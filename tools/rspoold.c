@@ -58,6 +58,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 	};
 	int c;
 
+	opterr = 0;
 	while ((c = getopt_long(argc, argv, "fo:", longs, NULL)) != -1) {
 		switch (c) {
 		case 'f':
@@ -74,7 +75,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			puts("rspoold " RS_VERSION);
 			return rs_say_end(RS_EXIT_OK);
 		default:
-			return RS_EXIT_USAGE;
+			return rs_say_usage("bad option '%s'",
+					    argv[optind - 1]);
 		}
 	}
 	if (argc - optind != 2)

@@ -1,0 +1,105 @@
+/*
+ * cmd_umount.c - rspoolctl umount: returns when all is on disk.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mount.h>
+
+#include "tools/cmd.h"
+#include "tools/lib_ctl.h"
+#include "tools/lib_mnt.h"
+#include "tools/lib_progress.h"
+#include "tools/lib_target.h"
+
+static void say_users(json_t *pids)
+{
+	size_t i, len = 0;
+	char text[512] = "";
+	json_t *user;
+	int n;
+
+	json_array_foreach(pids, i, user)
+	{
+		if (len >= sizeof(text))
+			break;
+		n = snprintf(
+			text + len, sizeof(text) - len, "%s%s (%d)",
+			i ? ", " : "",
+			json_string_value(json_object_get(user, "name")),
+			(int)json_integer_value(json_object_get(user, "pid")));
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (len)
+		rs_say("in use by %s", text);
+}
+
+static int take_reply(const char *path, json_t *reply)
+{
+	const char *error;
+	int code = RS_EXIT_OK;
+
+	if (!json_is_true(json_object_get(reply, "ok"))) {
+		error = json_string_value(json_object_get(reply, "error"));
+		rs_say("cannot unmount '%s': %s", path,
+		       error ? error : "no reason given");
+		say_users(json_object_get(reply, "pids"));
+		code = RS_EXIT_FAILED;
+	}
+	json_decref(reply);
+	return code;
+}
+
+static int ask(const char *path, int fd, int fast)
+{
+	struct rs_progress progress;
+	json_t *req, *reply;
+	int err;
+
+	req = json_pack("{s:s, s:b}", "cmd", "umount", "fast", fast);
+	rs_progress_init(&progress, "bringing everything to disk");
+	err = req ? rs_ctl_ask(fd, req, 0, rs_progress_step, &progress, &reply)
+		  : -ENOMEM;
+	rs_progress_end(&progress);
+	json_decref(req);
+	if (!err)
+		return take_reply(path, reply);
+	if (err == -EPIPE || err == -ECONNRESET)
+		rs_say("the daemon of '%s' ended without an answer: run"
+		       " rspoolctl recover",
+		       path);
+	else
+		rs_say("cannot talk to the daemon of '%s': %s", path,
+		       strerror(-err));
+	return RS_EXIT_FAILED;
+}
+
+static int run(const struct rs_args *args)
+{
+	char mnt[PATH_MAX];
+	unsigned int dead;
+	int code, fd;
+
+	code = rs_target_daemon(args->pos[0], &fd, mnt);
+	if (!code) {
+		code = ask(args->pos[0], fd, args->fast);
+		close(fd);
+		return code;
+	}
+	/* the name can be freed even so; the store waits for recovery */
+	if (mnt[0] && rs_mnt_clear(mnt, &dead) == 0 && dead)
+		rs_say("detached the dead mount at '%s'", mnt);
+	return code;
+}
+
+const struct rs_cmd rs_cmd_umount = {
+	.name = "umount",
+	.args = "MNT",
+	.what = "unmount; returns when all is on disk",
+	.help = "Unmount MNT and wait until the daemon has brought everything"
+		" to disk. A busy\n"
+		"mount changes nothing: the processes that use it are named.",
+	.options = RS_O_FAST,
+	.min = 1,
+	.max = 1,
+	.run = run,
+};

@@ -1,0 +1,147 @@
+/*
+ * lib_mount.c - start a daemon for a store.
+ */
+#include "tools/lib_mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tools/lib_conf.h"
+#include "tools/lib_ctl.h"
+#include "tools/lib_mnt.h"
+#include "tools/lib_open.h"
+#include "tools/lib_say.h"
+
+/* Path of the daemon's program; "rspoold" for PATH to find. */
+static void find_daemon(char ret_path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	const char *const below[] = { "", "/../sbin" };
+	const char *dir;
+	ssize_t n;
+	size_t i;
+	int len;
+
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[n > 0 ? n : 0] = '\0';
+	dir = dirname(self);
+	for (i = 0; i < RS_ARRAY_LEN(below); i++) {
+		len = snprintf(ret_path, PATH_MAX, "%s%s/rspoold", dir,
+			       below[i]);
+		if (len > 0 && len < PATH_MAX && access(ret_path, X_OK) == 0)
+			return;
+	}
+	if (access("/usr/sbin/rspoold", X_OK) == 0)
+		snprintf(ret_path, PATH_MAX, "/usr/sbin/rspoold");
+	else
+		snprintf(ret_path, PATH_MAX, "rspoold");
+}
+
+static int run_daemon(const char *dir, const char *mnt, const char *options)
+{
+	char path[PATH_MAX];
+	int status;
+	pid_t pid;
+
+	find_daemon(path);
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		rs_say("cannot start the daemon: %s", strerror(errno));
+		return RS_EXIT_FAILED;
+	}
+	if (pid == 0) {
+		if (options && options[0])
+			execlp(path, path, "-o", options, "--", dir, mnt, NULL);
+		else
+			execlp(path, path, "--", dir, mnt, NULL);
+		rs_say("cannot run '%s': %s", path, strerror(errno));
+		_exit(RS_EXIT_FAILED);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	rs_say("'%s' died from signal %d", path, WTERMSIG(status));
+	return RS_EXIT_FAILED;
+}
+
+/* Hold the store's start lock; -1 where that is not possible. */
+static int lock_start(const char *store)
+{
+	struct rs_marker marker;
+	struct sockaddr_un addr;
+	RS_AUTO_FD int fd = -1;
+	char path[sizeof(addr.sun_path) + 8];
+	int dirfd, err;
+
+	dirfd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return -1;
+	err = rs_marker_read(dirfd, &marker);
+	close(dirfd);
+	if (err) /* the daemon says what is wrong with it */
+		return -1;
+	rs_ctl_address(marker.id, &addr);
+	snprintf(path, sizeof(path), "%s.lock", addr.sun_path);
+	if (mkdir(RS_CTL_DIR, 0755) && errno != EEXIST)
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX))
+		return -1;
+	return rs_steal_fd(&fd);
+}
+
+/* -1: go on and start it; otherwise an exit code. */
+static int is_served(const char *store, const char *mnt)
+{
+	enum rs_mnt_state state;
+	char source[PATH_MAX];
+
+	source[0] = '\0';
+	if (rs_mnt_probe(mnt, &state, source) || strcmp(source, store))
+		return -1;
+	if (state == RS_MNT_HUNG) {
+		rs_say("'%s' is mounted already and does not answer", mnt);
+		return RS_EXIT_FAILED;
+	}
+	if (state != RS_MNT_LIVE)
+		return -1;
+	rs_say("'%s' is mounted already from '%s', nothing to do", mnt, store);
+	return RS_EXIT_OK;
+}
+
+static int start(const char *dir, const char *store_arg, const char *mnt_arg,
+		 const char *options)
+{
+	char store[PATH_MAX], mnt[PATH_MAX];
+	RS_AUTO_FD int lock = -1;
+	int code = -1;
+
+	if (rs_mnt_canon(store_arg, store) == 0 &&
+	    rs_mnt_canon(mnt_arg, mnt) == 0) {
+		lock = lock_start(store);
+		code = is_served(store, mnt);
+	}
+	return code >= 0 ? code : run_daemon(dir, mnt_arg, options);
+}
+
+int rs_mount_run(const char *dir, const char *mnt, const char *options)
+{
+	const char *why = NULL;
+	struct rs_conf conf;
+	int code, err, line;
+
+	err = rs_conf_resolve(dir, &conf, &line, &why);
+	if (err) /* the daemon reads it too, and says what is wrong */
+		return run_daemon(dir, mnt, options);
+	code = start(dir, conf.store, mnt, options);
+	rs_conf_release(&conf);
+	return code;
+}

@@ -1,0 +1,190 @@
+/*
+ * lib_target.c - from what is on the command line to a store or a daemon.
+ */
+#include "tools/lib_target.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "tools/lib_ctl.h"
+#include "tools/lib_key.h"
+#include "tools/lib_mnt.h"
+#include "tools/lib_open.h"
+#include "tools/lib_say.h"
+
+/* The last value of key= in "a=1,key=2"; NULL without it. malloc'ed. */
+static char *option_of(const char *options, const char *key)
+{
+	size_t len = strlen(key);
+	char *value = NULL;
+	const char *at, *end;
+
+	for (at = options; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, ',');
+		if (strncmp(at, key, len) || at[len] != '=')
+			continue;
+		free(value);
+		value = strndup(at + len + 1, (size_t)(end - at) - len - 1);
+	}
+	return value;
+}
+
+static int resolve(struct rs_target *target, const char *dir)
+{
+	const char *why = NULL;
+	int err, line;
+
+	err = rs_conf_resolve(dir, &target->conf, &line, &why);
+	if (err) {
+		rs_say("cannot read '%s/%s.conf', line %d: %s", RS_CONF_DIR,
+		       dir, line, why ? why : strerror(-err));
+		return err == -EINVAL ? RS_EXIT_USAGE : RS_EXIT_FAILED;
+	}
+	err = rs_mnt_canon(target->conf.store, target->store);
+	if (err) {
+		rs_say("cannot open the store '%s': %s", target->conf.store,
+		       strerror(-err));
+		return RS_EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int take_key(struct rs_target *target, const char *given)
+{
+	RS_AUTO_FREE char *path = NULL;
+	const char *why;
+	int err;
+
+	path = given ? strdup(given) : option_of(target->conf.options, "key");
+	if (!path)
+		return 0;
+	err = rs_key_read(path, target->key, &why);
+	if (err) {
+		rs_say("cannot use the key file '%s': %s", path,
+		       why ? why : strerror(-err));
+		return RS_EXIT_FAILED;
+	}
+	target->has_key = 1;
+	return 0;
+}
+
+static int take_ring(struct rs_target *target, const char *given)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if (!given) {
+		target->ring = option_of(target->conf.options, "ring");
+		return 0;
+	}
+	err = rs_mnt_canon(given, path);
+	if (!err) {
+		target->ring = strdup(path);
+		err = target->ring ? 0 : -ENOMEM;
+	}
+	if (err)
+		rs_say("cannot open the ring '%s': %s", given, strerror(-err));
+	return err ? RS_EXIT_FAILED : 0;
+}
+
+int rs_target_init(struct rs_target *target, const char *dir, const char *key,
+		   const char *ring)
+{
+	int code;
+
+	memset(target, 0, sizeof(*target));
+	code = resolve(target, dir);
+	if (!code)
+		code = take_key(target, key);
+	if (!code)
+		code = take_ring(target, ring);
+	if (code)
+		rs_target_release(target);
+	return code;
+}
+
+void rs_target_release(struct rs_target *target)
+{
+	rs_conf_release(&target->conf);
+	free(target->ring);
+	explicit_bzero(target->key, sizeof(target->key));
+	memset(target, 0, sizeof(*target));
+}
+
+int rs_target_open(const struct rs_target *target, enum rs_journal_mode mode,
+		   struct rs_report *rep, struct rs_journal **ret_journal)
+{
+	const struct rs_journal_cfg cfg = {
+		.dir = target->store,
+		.ring_path = target->ring,
+		.site_key = target->has_key ? target->key : NULL,
+		.mode = mode,
+	};
+
+	return rs_open_store(&cfg, rep, ret_journal);
+}
+
+/* Which store is meant: the one mounted at path, or path itself. */
+static int store_of(const char *path, char ret_store[PATH_MAX],
+		    char ret_mnt[PATH_MAX], enum rs_mnt_state *ret_state)
+{
+	struct rs_target target;
+	int code, err;
+
+	*ret_state = RS_MNT_NONE;
+	err = rs_mnt_canon(path, ret_mnt);
+	if (!err)
+		err = rs_mnt_probe(ret_mnt, ret_state, ret_store);
+	if (!err && *ret_state != RS_MNT_NONE)
+		return 0;
+	ret_mnt[0] = '\0';
+	code = rs_target_init(&target, path, NULL, NULL);
+	if (code)
+		return code;
+	snprintf(ret_store, PATH_MAX, "%s", target.store);
+	rs_target_release(&target);
+	return 0;
+}
+
+static int has_marker(const char *store)
+{
+	RS_AUTO_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/rspool.id", store) < 0) {
+		path = NULL;
+		return 0;
+	}
+	return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
+{
+	enum rs_mnt_state state;
+	struct rs_marker marker;
+	char store[PATH_MAX];
+	int code, err;
+
+	code = store_of(path, store, ret_mnt, &state);
+	if (code)
+		return code;
+	if (!ret_mnt[0] && !has_marker(store)) {
+		rs_say("'%s' is neither a mount of rspool nor a store", path);
+		return RS_EXIT_NOT_RUNNING;
+	}
+	code = rs_open_marker(store, &marker);
+	if (code)
+		return code;
+	err = rs_ctl_connect(marker.id, NULL, ret_fd);
+	if (!err)
+		return 0;
+	if (state == RS_MNT_DEAD)
+		rs_say("the daemon of '%s' is dead: mount it again, which"
+		       " recovers",
+		       ret_mnt);
+	else if (err == -ENOENT || err == -ECONNREFUSED)
+		rs_say("no daemon serves '%s'", path);
+	else
+		rs_say("cannot talk to the daemon of '%s': %s", path,
+		       strerror(-err));
+	return err == -EACCES ? RS_EXIT_FAILED : RS_EXIT_NOT_RUNNING;
+}

@@ -1,0 +1,136 @@
+/*
+ * mount_rspool.c - mount.rspool, what mount(8) runs for -t rspool:
+ *
+ *	mount.rspool DIR MNT [-sfnv] [-N namespace] [-o OPTIONS] [-t TYPE]
+ *
+ * Options that are mount(8)'s and fstab's own are dropped, the rest goes to
+ * the daemon. Exit codes are mount(8)'s.
+ */
+#include <stdio.h>
+
+#include "tools/lib_mount.h"
+#include "tools/lib_say.h"
+
+enum mount_exit {
+	MOUNT_OK = 0,
+	MOUNT_USAGE = 1,
+	MOUNT_SYSTEM = 2,
+	MOUNT_FAIL = 32,
+};
+
+struct call {
+	const char *dir, *mnt;
+	char *options; /* for the daemon */
+	int fake;      /* -f: do everything but mount */
+	int verbose;
+};
+
+/* Known to mount(8) and fstab(5), of no meaning for us. */
+static int is_mounts_own(const char *word)
+{
+	static const char *const own[] = {
+		"auto",	  "noauto",   "user",	       "nouser",   "users",
+		"owner",  "noowner",  "group",	       "nogroup",  "_netdev",
+		"nofail", "defaults", "async",	       "diratime", "nodiratime",
+		"mand",	  "nomand",   "nostrictatime", "silent",   "loud",
+	};
+	size_t i;
+
+	for (i = 0; i < RS_ARRAY_LEN(own); i++)
+		if (!strcmp(word, own[i]))
+			return 1;
+	return !strncmp(word, "x-", 2) || !strncmp(word, "X-", 2) ||
+	       !strncmp(word, "comment=", 8);
+}
+
+/* Append the words of text that are for the daemon. */
+static int take_options(struct call *call, char *text)
+{
+	char *save = NULL, *word, *joined;
+
+	for (word = strtok_r(text, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
+		if (is_mounts_own(word))
+			continue;
+		if (asprintf(&joined, "%s%s%s",
+			     call->options ? call->options : "",
+			     call->options ? "," : "", word) < 0)
+			return MOUNT_SYSTEM;
+		free(call->options);
+		call->options = joined;
+	}
+	return MOUNT_OK;
+}
+
+static int usage(void)
+{
+	rs_say("usage: mount.rspool DIR MNT [-sfnv] [-o OPTIONS]");
+	return MOUNT_USAGE;
+}
+
+static int parse(int argc, char **argv, struct call *call)
+{
+	int c, code;
+
+	while ((c = getopt(argc, argv, "sfnvN:o:t:h")) != -1) {
+		switch (c) {
+		case 'f':
+			call->fake = 1;
+			break;
+		case 's': /* sloppy: no option of ours may be ignored */
+		case 'n': /* mtab: there is none any more */
+		case 'N':
+		case 't':
+			break;
+		case 'v':
+			call->verbose = 1;
+			break;
+		case 'o':
+			code = take_options(call, optarg);
+			if (code)
+				return code;
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (argc - optind != 2)
+		return usage();
+	call->dir = argv[optind];
+	call->mnt = argv[optind + 1];
+	return MOUNT_OK;
+}
+
+static int run(const struct call *call)
+{
+	int code;
+
+	if (call->verbose)
+		printf("mount.rspool: '%s' at '%s', options '%s'\n", call->dir,
+		       call->mnt, call->options ? call->options : "");
+	if (call->fake)
+		return MOUNT_OK;
+	code = rs_mount_run(call->dir, call->mnt, call->options);
+	switch (code) {
+	case RS_EXIT_OK:
+	case RS_EXIT_DAMAGE: /* it is mounted, and that was said */
+		return MOUNT_OK;
+	case RS_EXIT_USAGE:
+		return MOUNT_USAGE;
+	default:
+		return MOUNT_FAIL;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct call call = { 0 };
+	int code;
+
+	rs_say_name("mount.rspool");
+	code = parse(argc, argv, &call);
+	if (code == MOUNT_OK)
+		code = run(&call);
+	free(call.options);
+	return code;
+}
