@@ -158,7 +158,7 @@ static int data_locked(struct rs_core *core, uint64_t ino,
 
 static int stage_data(struct rs_core *core, uint64_t ino)
 {
-	size_t bytes = rs_room_max(core);
+	size_t bytes = rs_room_max(core) / 2;
 	struct rs_room room;
 	uint64_t page = 0;
 	int err;

@@ -50,12 +50,15 @@ static uint64_t used_now(struct rs_core *core, uint64_t bytes, uint64_t limit)
 	return used + kept(core);
 }
 
-/* Will room come back without anybody deleting a thing? */
-static int room_will_come(struct rs_core *core)
+/*
+ * Will so much room come back without anybody deleting a thing? Data that
+ * only has to be folded before it can go, and the frames that hold it.
+ */
+static int room_will_come(struct rs_core *core, uint64_t bytes)
 {
-	if (core->n_graves)
-		return 1;
-	if (!core->cfg.journal || !core->clock)
+	if (!core->cfg.journal)
+		return core->n_graves > 0;
+	if (core->resident * RS_PAGE + kept(core) < bytes)
 		return 0;
 	rs_journal_kick_checkpoint(core->cfg.journal);
 	return 1;
@@ -77,7 +80,8 @@ int rs_quota_ram(struct rs_core *core, uint64_t bytes, enum rs_need need)
 	used = used_now(core, bytes, limit);
 	if (!over(used, bytes, limit))
 		return 0;
-	if (need == RS_NEED_GROW && bytes <= limit && room_will_come(core))
+	if (need == RS_NEED_GROW && bytes <= limit &&
+	    room_will_come(core, used + bytes - limit))
 		return RS_EPARK;
 	return -ENOSPC;
 }
