@@ -222,8 +222,7 @@ static int choose_ram(struct rs_daemon *d, const struct rs_marker *marker,
 	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
 	const char *by;
 	uint64_t limit = rs_limit_memory(&by);
-	uint64_t need =
-		cfg->capacity + cfg->capacity / 8 + cfg->inodes * INODE_RAM;
+	uint64_t need = ram_wanted(marker, cfg);
 
 	if (!d->opts.ram) {
 		/* as much as the spool can need, at most half of what is */
