@@ -112,20 +112,25 @@ static size_t list_size(const struct rs_inode *inode)
 	return size;
 }
 
-static int begins(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
-}
-
+/* As the kernel does for the filesystems that leave the names to it. */
 static int name_ok(struct rs_core *core, const char *name)
 {
+	static const char *const prefixes[] = { XATTR_USER_PREFIX,
+						XATTR_TRUSTED_PREFIX,
+						XATTR_SECURITY_PREFIX };
+	size_t i, len;
+
 	if (!core->cfg.xattr)
 		return -EOPNOTSUPP;
-	if (!begins(name, XATTR_USER_PREFIX) &&
-	    !begins(name, XATTR_TRUSTED_PREFIX) &&
-	    !begins(name, XATTR_SECURITY_PREFIX))
-		return -EOPNOTSUPP;
-	return strlen(name) > RS_XATTR_NAME_MAX ? -ERANGE : 0;
+	for (i = 0; i < RS_ARRAY_LEN(prefixes); i++) {
+		len = strlen(prefixes[i]);
+		if (strncmp(name, prefixes[i], len) != 0)
+			continue;
+		if (!name[len])
+			return -EINVAL;
+		return strlen(name) > RS_XATTR_NAME_MAX ? -ERANGE : 0;
+	}
+	return -EOPNOTSUPP;
 }
 
 static ssize_t get_locked(struct rs_inode *inode, const char *name, void *buf,
