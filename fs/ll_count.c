@@ -56,7 +56,9 @@ static const char *const names[RS_LL_OPCODES] = {
 	[FUSE_COPY_FILE_RANGE] = "COPY_FILE_RANGE",
 	[FUSE_SYNCFS] = "SYNCFS",
 	[FUSE_TMPFILE] = "TMPFILE",
-	[52] = "STATX", /* since 6.6, not in Debian 12's header */
+	/* since 6.6 and 6.18, not in Debian 12's header */
+	[52] = "STATX",
+	[53] = "COPY_FILE_RANGE_64",
 };
 
 void rs_ll_count(struct rs_ll_count *count, const void *buf, size_t len)
