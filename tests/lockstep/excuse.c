@@ -32,6 +32,17 @@ static const char *const reason[LS_EX_COUNT] = {
 		"range or that a mapping of a hole brought in, or (no tmpfs) "
 		"allocates late",
 	[LS_EX_INO_REUSE] = "side B is no tmpfs and uses inode numbers again",
+	[LS_EX_SGID_LOCK] =
+		"left out: set-gid without group execute. A write by somebody "
+		"outside the group clears it on tmpfs; the kernel's FUSE "
+		"client keeps it, as mandatory locking once meant",
+	[LS_EX_SAME_SIZE] =
+		"left out: truncate of a path to the size that it has. tmpfs "
+		"moves the times if it holds pages, ext4 never, POSIX always; "
+		"FUSE can't tell it from ftruncate, which always does",
+	[LS_EX_TRUSTED] =
+		"listxattr shows the names (never the values) of trusted.* to "
+		"everybody: a FUSE filesystem isn't told who is privileged",
 	[LS_EX_SAME_TICK] =
 		"a change in the same clock tick as the one before it",
 };

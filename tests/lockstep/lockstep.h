@@ -109,7 +109,8 @@ struct ls {
 	struct ls_pairs *pairs;
 	struct ls_known known[LS_KNOWN];
 	bool tmpfs[LS_SIDES]; /* strict inode and block rules */
-	bool tmpfile;	      /* both sides have O_TMPFILE */
+	mode_t umask;
+	bool tmpfile; /* both sides have O_TMPFILE */
 	struct ls_call call;
 	char history[LS_HISTORY][LS_SAY_LEN];
 	char where[LS_PATH_LEN * 2]; /* what is compared, for the report */
@@ -207,6 +208,9 @@ enum ls_excuse {
 	LS_EX_BLOCKS,
 	LS_EX_INO_REUSE,
 	LS_EX_SAME_TICK,
+	LS_EX_SGID_LOCK,
+	LS_EX_SAME_SIZE,
+	LS_EX_TRUSTED,
 	LS_EX_COUNT,
 };
 void ls_excuse(enum ls_excuse which); /* counts a use */

@@ -26,7 +26,7 @@ static const char help[] =
 	"  -C CMD    shell command between steps, such as a remount of A\n"
 	"  -x        xattrs too\n"
 	"  -A        A is mounted noatime: atime must not move either\n"
-	"  -v        print each call\n"
+	"  -v        print each call, its answer and inode numbers of A\n"
 	"Exit code 0 same, 1 different (with the replay), 2 could not run.\n";
 
 static const struct ls_op *const tables[] = { ls_ops_file, ls_ops_data,
@@ -169,6 +169,27 @@ static void wait_tick(void)
 		;
 }
 
+/* With inode numbers of A: to find what else happened to a file. */
+static void print_answer(struct ls *ls, const struct ls_call *c)
+{
+	const struct ls_result *r = &ls->result[LS_A];
+	struct stat st;
+	int i;
+
+	printf("%ld %s", r->ret, r->err ? strerror(r->err) : "");
+	for (i = 0; i < c->slots; i++) {
+		if (fstat(ls_fd(ls, c, i, LS_A), &st) == 0)
+			printf(" ino=%" PRIu64, (uint64_t)st.st_ino);
+	}
+	ls_enter(ls, LS_A);
+	for (i = 0; i < c->paths; i++) {
+		if (fstatat(ls_at(ls, c, i, LS_A), c->path[i].text, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			printf(" ino=%" PRIu64, (uint64_t)st.st_ino);
+	}
+	printf("\n");
+}
+
 static void one_step(struct ls *ls)
 {
 	struct ls_call *c = &ls->call;
@@ -177,7 +198,8 @@ static void one_step(struct ls *ls)
 	ls_reseed(ls, ls->step);
 	pick_call(ls, c);
 	/* Not after each: a stat refreshes what the kernel has cached. */
-	look = ls_chance(ls, 75) || c->op->loosens;
+	look = ls_chance(ls, 75) || c->op->loosens ||
+	       strstr(c->op->name, "utimens");
 	tick = ls_chance(ls, ls->step < 2000 ? 8 : 2);
 	memcpy(ls->history[ls->step % LS_HISTORY], c->say, LS_SAY_LEN);
 	if (ls->opt.verbose)
@@ -188,9 +210,7 @@ static void one_step(struct ls *ls)
 	}
 	run_call(ls, c);
 	if (ls->opt.verbose)
-		printf("%ld %s\n", ls->result[LS_A].ret,
-		       ls->result[LS_A].err ? strerror(ls->result[LS_A].err)
-					    : "");
+		print_answer(ls, c);
 	if (look || tick)
 		ls_check_call(ls, c);
 }
@@ -248,7 +268,8 @@ int main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	umask(022);
+	ls.umask = 022;
+	umask(ls.umask);
 	ls.real_root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < LS_SLOTS; i++)
 		ls.slot[i].fd[LS_A] = ls.slot[i].fd[LS_B] = -1;
@@ -259,6 +280,12 @@ int main(int argc, char **argv)
 	}
 	ls.pairs = ls_pairs_new();
 	ls_sides_open(&ls);
+	for (i = 0; i < LS_SIDES; i++) {
+		if (fchmod(ls.root[i], 0755) < 0 ||
+		    fchown(ls.root[i], 0, 0) < 0)
+			ls_die("prepare the roots");
+	}
+	ls_walk(&ls, false);
 	run_steps(&ls);
 	ls_leave(&ls);
 	printf("lockstep: %" PRIu64 " calls, seed %" PRIu64

@@ -199,10 +199,10 @@ static bool pick_umask(struct ls *ls, struct ls_call *c)
 static long run_umask(struct ls *ls, struct ls_call *c, int side,
 		      struct ls_result *r)
 {
-	(void)ls;
 	(void)side;
 	(void)r;
-	umask((mode_t)c->mode);
+	ls->umask = (mode_t)c->mode;
+	umask(ls->umask);
 	return 0;
 }
 
@@ -321,13 +321,28 @@ static bool pick_listxattr(struct ls *ls, struct ls_call *c)
 	return true;
 }
 
-/* In which order they come is nobody's promise: the length is compared. */
+/*
+ * In which order they come is nobody's promise: the length is compared,
+ * without names that only the privileged may see.
+ */
 static long run_listxattr(struct ls *ls, struct ls_call *c, int side,
 			  struct ls_result *r)
 {
+	const char *names = (const char *)r->out, *p;
+	long got = llistxattr(c->path[0].text, (char *)r->out, 70000);
+	long all = got;
+
 	(void)ls;
 	(void)side;
-	return llistxattr(c->path[0].text, (char *)r->out, 70000);
+	if (c->who == 0)
+		return got;
+	for (p = names; all > 0 && p < names + all; p += strlen(p) + 1) {
+		if (strncmp(p, "trusted.", 8) == 0) {
+			got -= (long)strlen(p) + 1;
+			ls_excuse(LS_EX_TRUSTED);
+		}
+	}
+	return got;
 }
 
 static bool pick_removexattr(struct ls *ls, struct ls_call *c)

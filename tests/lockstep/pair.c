@@ -103,7 +103,8 @@ static struct pair *pair_new(struct ls *ls, uint64_t ino_a, uint64_t ino_b)
 	pair->ino[LS_A] = ino_a;
 	pair->ino[LS_B] = ino_b;
 	pair->seen = p->begin;
-	pair->loose_times = false;
+	/* the roots, which are older than the run and come first */
+	pair->loose_times = p->count == 0;
 	*slot_of(p, LS_A, ino_a) = (uint32_t)(p->count + 1);
 	*slot_of(p, LS_B, ino_b) = (uint32_t)(p->count + 1);
 	p->count++;
@@ -207,6 +208,11 @@ static void compare_time(struct ls *ls, struct pair *pair, int which,
 		if (in_window(pair, &t[LS_A], now) &&
 		    in_window(pair, &t[LS_B], now))
 			return;
+		if (which == ATIME && !ls->opt.noatime &&
+		    in_window(pair, &t[LS_A], now)) {
+			ls_excuse(LS_EX_ATIME);
+			return;
+		}
 		ls_differ(ls,
 			  "%s of inode %" PRIu64
 			  " is %lld.%09ld on A, %lld.%09ld on B",

@@ -215,9 +215,15 @@ int ls_pick_mode(struct ls *ls)
 				     0777,  0770,  0640,  0000,	 01777, 02775,
 				     02770, 04755, 06777, 06777, 02655, 07777 };
 
+	int mode = modes[ls_below(ls, sizeof(modes) / sizeof(modes[0]))];
+
 	if (ls_chance(ls, 10))
-		return (int)ls_below(ls, 010000);
-	return modes[ls_below(ls, sizeof(modes) / sizeof(modes[0]))];
+		mode = (int)ls_below(ls, 010000);
+	if ((mode & S_ISGID) && !(mode & ~(int)ls->umask & S_IXGRP)) {
+		mode &= ~S_ISGID;
+		ls_excuse(LS_EX_SGID_LOCK);
+	}
+	return mode;
 }
 
 struct timespec ls_pick_time(struct ls *ls)

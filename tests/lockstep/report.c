@@ -46,8 +46,10 @@ void ls_differ(struct ls *ls, const char *fmt, ...)
 	printf("lockstep: DIFFERENCE at step %" PRIu64 ", seed %" PRIu64 "\n",
 	       ls->step, ls->opt.seed);
 	printf("  call: %s\n", ls->call.say);
-	print_result(ls, LS_A);
-	print_result(ls, LS_B);
+	if (ls->step > 0) {
+		print_result(ls, LS_A);
+		print_result(ls, LS_B);
+	}
 	if (ls->where[0])
 		printf("  in: %s\n", ls->where);
 	printf("  what: ");
