@@ -47,8 +47,9 @@ static void note_error(struct rs_journal *j, int err)
 		rs_journal_now(j, &j->retry);
 	} else {
 		j->store_broken = err;
-		pthread_cond_broadcast(&j->room);
 	}
+	/* Who sleeps for a page of the ring gets -ENOSPC now. */
+	pthread_cond_broadcast(&j->room);
 	pthread_mutex_unlock(&j->lock);
 	if (!is_shortage(err))
 		rs_journal_tell_space(j);
@@ -87,6 +88,12 @@ static void forget_bodies(struct rs_frame_ref *refs, size_t n,
 		free(refs[i].body);
 		refs[i].body = NULL;
 	}
+}
+
+int rs_journal_must_fold(const struct rs_journal *j)
+{
+	return rs_journal_ring_used(j) > j->ring_size / 2 ||
+	       j->kept_bytes > j->kept_limit / 4 * 3;
 }
 
 static void folded(struct rs_journal *j, struct rs_frame_ref *refs, size_t n,
@@ -238,8 +245,7 @@ static uint64_t fold_due(const struct rs_journal *j)
 		age = rs_journal_us(&j->last_reap, &now);
 		return age >= limit ? 0 : limit - age;
 	}
-	if (rs_journal_ring_used(j) > j->ring_size / 2 ||
-	    j->kept_bytes >= j->kept_limit)
+	if (rs_journal_must_fold(j))
 		return 0;
 	age = rs_journal_us(&j->oldest_since, &now);
 	return age >= limit ? 0 : limit - age;

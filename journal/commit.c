@@ -204,8 +204,7 @@ static void enter(struct rs_journal *j, const struct rs_frame_ref *ref,
 	j->flush_us_sum += us;
 	j->unsealed = 1;
 	j->clean = 0;
-	if (rs_journal_ring_used(j) > j->ring_size / 2 ||
-	    j->kept_bytes >= j->kept_limit)
+	if (rs_journal_must_fold(j))
 		pthread_cond_signal(&j->fold);
 }
 

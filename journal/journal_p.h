@@ -170,6 +170,8 @@ RS_MUST_USE int rs_journal_seal(struct rs_journal *j, int clean);
 void *rs_journal_committer(void *arg);
 
 /* ---- checkpoint; lock NOT held ---- */
+/* Lock held: is the ring half full, or are the kept bodies near their limit? */
+int rs_journal_must_fold(const struct rs_journal *j);
 void *rs_journal_checkpointer(void *arg);
 /* Fold all frames; with reap, then clear the reap list. */
 RS_MUST_USE int rs_journal_fold_rest(struct rs_journal *j, int reap,

@@ -16,7 +16,7 @@
  *	their frames returned 0 (C3): frames leave j->frames only then.
  * I3	SMALL never waits for a checkpoint while the reserve lasts. When even
  *	that is used up it waits for the checkpoint that is under way, or
- *	gets -ENOSPC if there will be none (C6).
+ *	gets -ENOSPC if there will be none (C6) or the last one found no room.
  */
 #include <assert.h>
 #include <errno.h>
@@ -111,6 +111,13 @@ static int ring_stays_full(const struct rs_journal *j, enum verdict why)
 	return why == RING_FULL && j->store_broken && !j->in_flight;
 }
 
+/* For SMALL also while checkpoints find no room: workers must not hang. */
+static int reserve_is_used_up(const struct rs_journal *j, enum verdict why)
+{
+	return why == RING_FULL && (j->store_broken || j->store_amber) &&
+	       !j->in_flight;
+}
+
 /*
  * SMALL without room: until there is some. By hand in manual mode, where
  * no thread would ever make any. Lock held, and again on return.
@@ -119,7 +126,7 @@ static int wait_for_room(struct rs_journal *j, enum verdict why)
 {
 	int more, err = 0;
 
-	if (ring_stays_full(j, why))
+	if (reserve_is_used_up(j, why))
 		return -ENOSPC;
 	ask_for(j, why);
 	if (j->threads) {

@@ -15,6 +15,9 @@
 
 #include "journal/journal_p.h"
 
+/* surviving data of the first checkpoint; then it adapts (C5) */
+#define FOLD_FIRST (UINT64_C(4) << 20)
+
 /* With a ring full to its last page the frames must go first. */
 static int make_page_free(struct rs_journal *j)
 {
@@ -91,6 +94,7 @@ static int start_threads(struct rs_journal *j)
 {
 	int err;
 
+	j->fold_bytes = FOLD_FIRST;
 	err = start_thread(j, &j->committer, rs_journal_committer, "rs-commit");
 	if (err < 0)
 		return err;
@@ -146,6 +150,12 @@ int rs_journal_start(struct rs_journal *j)
 	return err;
 }
 
+/* Where recovery will look for the seal (FORMAT.md R1). */
+static uint64_t place_after(const struct rs_journal *j, uint64_t end)
+{
+	return end + RS_PAGE <= j->ring_size ? end : 0;
+}
+
 /* All folded: the chain ends in what the store has applied. */
 static int may_seal_clean(struct rs_journal *j)
 {
@@ -156,7 +166,8 @@ static int may_seal_clean(struct rs_journal *j)
 	rs_store_root(j->store, &root);
 	return j->frames.n == 0 && head.prev == root.applied &&
 	       memcmp(head.prev_tag, root.applied_tag, RS_TAG_LEN) == 0 &&
-	       head.place == root.next_place;
+	       rs_ring_next_place(j->ring, RS_PAGE) ==
+		       place_after(j, root.next_place);
 }
 
 /* The last thing in the ring; a plain seal where no clean one may stand. */

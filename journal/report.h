@@ -8,28 +8,28 @@
 #include "include/rs_base.h"
 
 enum rs_finding_kind {
-	RS_FIND_FRAME,	  /* a frame that can't be read: number, place */
-	RS_FIND_INODE,	  /* a suspect inode: bytes not served */
-	RS_FIND_ENTRY,	  /* an entry without an inode */
-	RS_FIND_ORPHAN,	  /* an inode without an entry */
-	RS_FIND_DIR_GAP,  /* directory: entries may be missing or be back */
-	RS_FIND_VALUE,	  /* a store value that does not prove itself */
-	RS_FIND_STORE,	  /* data.mdb as a whole: why says what */
-	RS_FIND_RING,	  /* intent.log as a whole */
+	RS_FIND_FRAME,	 /* a frame that can't be read: number, place */
+	RS_FIND_INODE,	 /* a suspect inode: bytes not served */
+	RS_FIND_ENTRY,	 /* an entry without an inode */
+	RS_FIND_ORPHAN,	 /* an inode without an entry */
+	RS_FIND_DIR_GAP, /* directory: entries may be missing or be back */
+	RS_FIND_VALUE,	 /* a store value that does not prove itself */
+	RS_FIND_STORE,	 /* data.mdb as a whole: why says what */
+	RS_FIND_RING,	 /* intent.log as a whole */
 };
 
 struct rs_finding {
 	enum rs_finding_kind kind;
-	uint64_t ino;	/* inode or directory, 0 if unknown */
+	uint64_t ino;	 /* inode or directory, 0 if unknown */
 	uint64_t number; /* frame, 0 if unknown */
-	uint64_t place; /* byte in the file, UINT64_MAX if unknown */
+	uint64_t place;	 /* byte in the file, UINT64_MAX if unknown */
 	char name[4 * RS_NAME_MAX + 1]; /* escaped for printing, or "" */
 	char why[160];
 };
 
 struct rs_report {
 	uint64_t frames_found, frames_replayed, records_replayed;
-	uint64_t bytes_replayed; /* of DATA records */
+	uint64_t bytes_replayed;		  /* of DATA records */
 	uint64_t files, dirs, symlinks, specials; /* in the recovered tree */
 	uint64_t file_bytes; /* sum of sizes of regular files */
 	uint64_t reaped;     /* staged or removed inodes that were cleared */
