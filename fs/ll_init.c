@@ -190,6 +190,7 @@ static int new_session(struct rs_ll *ll)
 	atomic_store(&log_to, ll);
 	fuse_set_log_func(library_log);
 	ll->session = fuse_session_new(&args, &ops, sizeof(ops), ll);
+	fuse_opt_free_args(&args);
 	if (!ll->session)
 		return -ENOMEM;
 	snprintf(path, sizeof(path), "/dev/fd/%d", ll->fd);
