@@ -158,7 +158,9 @@ RS_MUST_USE int rs_store_accept(struct rs_store *store);
 /*
  * The salvage reader: pread, page by page, bounds-checked; values prove
  * themselves by tag, of several for a key the newest (highest frame) wins.
- * Calls ops for what is whole. Never touches LMDB.
+ * Calls ops for what is whole, inodes first as in a load, then chunk (data
+ * without trailing zeros) for inodes that were. Never touches LMDB. Errors:
+ * -EUCLEAN (something was lost; findings), a callback's, -ENOMEM, -ENOENT.
  */
 RS_MUST_USE int rs_store_salvage(const char *dir,
 				 const struct rs_crypto *crypto,
