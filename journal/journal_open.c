@@ -225,6 +225,9 @@ static int open_store(struct rs_journal *j, struct rs_report *rep)
 		err = rs_store_open(j->dir, j->crypto, j->marker.id,
 				    rdonly ? RS_STORE_RDONLY : RS_STORE_WRITE,
 				    &j->store);
+	/* Before the frames go: with them the evidence goes (R8). */
+	if (err == 0 && damaged && !rdonly)
+		err = rs_store_add_damage(j->store, damaged);
 	if (err == 0 && damaged && !rdonly)
 		err = fold_gap(j, chain.first_gap, rep);
 	rs_chain_release(&chain);

@@ -243,6 +243,18 @@ uint64_t rs_store_bad(struct rs_store *store, struct rs_finding *ret_last)
 	return n;
 }
 
+int rs_store_add_damage(struct rs_store *store, uint64_t n)
+{
+	struct rs_stx *tx;
+	int err;
+
+	err = rs_stx_begin(store, &tx);
+	if (err < 0)
+		return err;
+	tx->root.damage += n;
+	return rs_stx_commit(tx);
+}
+
 int rs_store_accept(struct rs_store *store)
 {
 	struct rs_stx *tx;

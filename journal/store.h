@@ -152,6 +152,11 @@ RS_MUST_USE int rs_store_reap(struct rs_store *store,
 			      int (*keep)(void *arg, uint64_t ino), void *arg,
 			      int *ret_more);
 
+/*
+ * Add findings that no fold will come across (damaged frames) to
+ * root.damage, in a transaction of its own (FORMAT.md R8).
+ */
+RS_MUST_USE int rs_store_add_damage(struct rs_store *store, uint64_t n);
 /* Set root.damage to 0 (recover --accept) in a transaction of its own. */
 RS_MUST_USE int rs_store_accept(struct rs_store *store);
 
