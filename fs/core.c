@@ -69,6 +69,9 @@ int rs_core_new(const struct rs_core_cfg *cfg, struct rs_core **ret_core)
 	err = rs_table_init(&core->inodes, &core->mem);
 	if (!err)
 		err = rs_table_init(&core->dentries, &core->mem);
+	/* from then on a full stack can always be worked off instead */
+	if (!err)
+		err = rs_grave_room(core, 1);
 	if (!err &&
 	    getrandom(core->seed, sizeof(core->seed), 0) != sizeof(core->seed))
 		err = -EIO;

@@ -30,7 +30,7 @@ static int alloc_hit, alloc_on;
 
 static int alloc_fails(void)
 {
-	if (!alloc_on || !alloc_in || --alloc_in)
+	if (!alloc_on || tape_allocates || !alloc_in || --alloc_in)
 		return 0;
 	alloc_hit = 1;
 	errno = ENOMEM;

@@ -115,7 +115,9 @@ static void sync_ino(struct run *r, uint64_t ino, const char *what)
 	int rc = 1;
 
 	if (number) {
+		tape_allocates++;
 		p = calloc(1, sizeof(*p));
+		tape_allocates--;
 		assert(p);
 		p->w.fn = acked;
 		p->run = r;
@@ -676,6 +678,7 @@ int play_run(struct play *play, const char *dir, unsigned int steps)
 		goto out;
 	assert(rep.quarantined == 0 && play->n_snaps < PLAY_SNAPS);
 	snap_take(&play->snaps[play->n_snaps++], r.core);
+	tape_note(&play->tape, TAPE_OP, play->n_snaps - 1);
 	rc = rs_journal_start(r.j);
 	if (rc)
 		goto out_close;

@@ -1,5 +1,7 @@
 /* tape.c - see tape.h. */
 #define _GNU_SOURCE
+/* Both names of each call are defined here: 64-bit libraries use either. */
+#undef _FILE_OFFSET_BITS
 #include "tape.h"
 
 #include <assert.h>
@@ -17,6 +19,7 @@
 static const char *const names[TAPE_FILES] = { "intent.log", "data.mdb" };
 
 static struct tape *current; /* the tape that records, or NULL */
+int tape_allocates;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t rng_next(struct rng *rng)
@@ -71,6 +74,7 @@ static void record_write(int fd, const void *buf, size_t len, off_t off)
 	pthread_mutex_lock(&lock);
 	file = which(fd);
 	if (file != TAPE_FILES) {
+		tape_allocates = 1;
 		ev = add(current);
 		ev->type = TAPE_WRITE;
 		ev->file = file;
@@ -84,6 +88,7 @@ static void record_write(int fd, const void *buf, size_t len, off_t off)
 			ev->type = TAPE_FLUSH_ONE;
 			ev->file = file;
 		}
+		tape_allocates = 0;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -96,9 +101,11 @@ static void record_flush(int fd)
 	pthread_mutex_lock(&lock);
 	file = which(fd);
 	if (file != TAPE_FILES) {
+		tape_allocates = 1;
 		ev = add(current);
 		ev->type = TAPE_FLUSH;
 		ev->file = file;
+		tape_allocates = 0;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -186,6 +193,24 @@ ssize_t write(int fd, const void *buf, size_t len)
 	return n;
 }
 
+/* LMDB's way with several pages: lseek, then this. */
+ssize_t writev(int fd, const struct iovec *iov, int n_iov)
+{
+	ssize_t done = 0;
+	int i;
+
+	for (i = 0; i < n_iov; i++) {
+		ssize_t n = write(fd, iov[i].iov_base, iov[i].iov_len);
+
+		if (n < 0)
+			return done ? done : n;
+		done += n;
+		if ((size_t)n < iov[i].iov_len)
+			break;
+	}
+	return done;
+}
+
 int fdatasync(int fd)
 {
 	if (strikes(fd, 1, NULL))
@@ -270,7 +295,9 @@ void tape_note(struct tape *tape, enum tape_type type, uint64_t arg)
 	struct tape_event *ev;
 
 	pthread_mutex_lock(&lock);
+	tape_allocates = 1;
 	ev = add(tape);
+	tape_allocates = 0;
 	ev->type = type;
 	ev->arg = arg;
 	pthread_mutex_unlock(&lock);

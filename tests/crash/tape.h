@@ -86,6 +86,9 @@ struct tape_fault {
 };
 void tape_fault(struct tape_fault *fault);
 
+/* Not 0 while the tape itself allocates. */
+extern int tape_allocates;
+
 /* Print the events from first to cut: for looking at one case. */
 void tape_print(const struct tape *tape, size_t cut);
 
