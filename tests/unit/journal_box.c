@@ -76,7 +76,51 @@ int box_try_open(struct box *box, enum rs_journal_mode mode)
 	pid_t owner;
 
 	rs_report_init(&box->rep);
+	box->learned = 0;
 	return rs_journal_open(&cfg, &box->rep, &owner, &box->j);
+}
+
+static int learn_inode(void *arg, uint64_t ino, const struct rs_attr *attr,
+		       uint64_t frame)
+{
+	(void)attr;
+	if (ino == RS_INO_ROOT)
+		((struct box *)arg)->root_last = frame;
+	return 0;
+}
+
+static int learn_entry(void *arg, uint64_t parent, const uint8_t *name,
+		       size_t len, uint64_t child, uint8_t dtype,
+		       uint64_t frame)
+{
+	(void)arg;
+	(void)parent;
+	(void)name;
+	(void)len;
+	(void)child;
+	(void)dtype;
+	(void)frame;
+	return 0;
+}
+
+static int learn_rec(void *arg, const struct rs_rec *rec, uint64_t number)
+{
+	if (rec->ino == RS_INO_ROOT)
+		((struct box *)arg)->root_last = number;
+	return 0;
+}
+
+/* Which frame changed the root last; also the core asks this at a start. */
+static void learn(struct box *box)
+{
+	const struct rs_load_ops ops = { .inode = learn_inode,
+					 .entry = learn_entry };
+	int err = rs_store_load(rs_journal_store(box->j), &ops, box, &box->rep);
+
+	assert(err == 0);
+	err = rs_journal_replay(box->j, learn_rec, box, NULL);
+	assert(err == 0);
+	box->learned = 1;
 }
 
 void box_open(struct box *box, enum rs_journal_mode mode)
@@ -85,6 +129,7 @@ void box_open(struct box *box, enum rs_journal_mode mode)
 
 	assert(err == 0);
 	box->ino = rs_journal_ceiling(box->j);
+	learn(box);
 	if (mode == RS_JOURNAL_SERVE) {
 		err = rs_journal_start(box->j);
 		assert(err == 0);
@@ -129,6 +174,7 @@ uint64_t box_file(struct box *box, uint32_t n, uint64_t *ret_ino)
 	uint64_t ino = __atomic_fetch_add(&box->ino, 1, __ATOMIC_SEQ_CST);
 	uint64_t number;
 	struct rs_rec inode = inode_rec(ino, S_IFREG | 0600, n);
+	struct rs_rec root = inode_rec(RS_INO_ROOT, S_IFDIR | 0755, 0);
 
 	entry.child = ino;
 	entry.name = (const uint8_t *)name;
@@ -137,7 +183,16 @@ uint64_t box_file(struct box *box, uint32_t n, uint64_t *ret_ino)
 	data.ino = ino;
 	data.data = zeros;
 	data.data_len = n;
+	if (!box->learned)
+		learn(box);
 	number = rs_journal_begin(box->j);
+	if (box->root_last != number) {
+		box->root_before = box->root_last;
+		box->root_last = number;
+	}
+	root.prev = entry.prev = box->root_before;
+	root.attr.nlink = 2;
+	rs_journal_put(box->j, &root, NULL);
 	rs_journal_put(box->j, &inode, NULL);
 	if (n > 0)
 		rs_journal_put(box->j, &data, NULL);

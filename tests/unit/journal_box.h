@@ -20,8 +20,10 @@ struct box {
 	const uint8_t *site_key;
 	unsigned int spaces, poisons; /* calls of the callbacks */
 	int poison_err;
-	/* next inode number, and names for its entries */
-	uint64_t ino;
+	uint64_t ino; /* the next inode's, in its name too */
+	/* frames of the root's last records, as the core keeps them */
+	uint64_t root_last, root_before;
+	int learned;
 };
 
 /* cmocka fixtures: a fresh store, closed. */
