@@ -2,14 +2,19 @@
  * cmd_umount.c - rspoolctl umount: returns when all is on disk.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/pidfd.h>
 
 #include "tools/cmd.h"
 #include "tools/lib_ctl.h"
 #include "tools/lib_mnt.h"
 #include "tools/lib_progress.h"
 #include "tools/lib_target.h"
+
+/* All is on disk by then; memory of gigabytes takes a moment to be freed. */
+#define GONE_MS 30000
 
 static void say_users(json_t *pids)
 {
@@ -73,16 +78,36 @@ static int ask(const char *path, int fd, int fast)
 	return RS_EXIT_FAILED;
 }
 
+/* Readable once the process at the other end is gone; -1: can't be had. */
+static int process_of(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ||
+	    cred.pid <= 0)
+		return -1;
+	return pidfd_open(cred.pid, 0);
+}
+
 static int run(const struct rs_args *args)
 {
+	struct pollfd gone = { .events = POLLIN };
 	char mnt[PATH_MAX];
 	unsigned int dead;
 	int code, fd;
 
 	code = rs_target_daemon(args->pos[0], &fd, mnt);
 	if (!code) {
+		gone.fd = process_of(fd);
 		code = ask(args->pos[0], fd, args->fast);
 		close(fd);
+		/* It answers before it lets go of the store: whoever opens
+		 * that next must find it free. */
+		if (!code && gone.fd >= 0)
+			poll(&gone, 1, GONE_MS);
+		if (gone.fd >= 0)
+			close(gone.fd);
 		return code;
 	}
 	/* the name can be freed even so; the store waits for recovery */

@@ -61,6 +61,13 @@ expect 0 "$ctl" dump "$store"
 [ -n "$out" ] || fail "dump says nothing"
 expect 3 "$ctl" status "$mnt"
 
+# Whoever opens the store right after umount finds it free.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	echo "$i" >"$mnt/again"
+	"$ctl" umount "$mnt"
+	"$ctl" verify "$store" >/dev/null || fail "verify after umount $i"
+	up
+done
 # umount --fast leaves the rest to the next mount
 up
 echo fast >"$mnt/fast"
