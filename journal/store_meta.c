@@ -28,7 +28,9 @@
  *
  * Transaction n writes page n mod 2 (both hold 0 in a new file), in one
  * sector, so a meta page is never torn: one that isn't whole is damage, and
- * LMDB would not open the file either.
+ * LMDB would not open the file either. When that write fails LMDB puts the
+ * old transaction number and last page back beside the new trees, so only
+ * the page with the higher number can be held to what its trees say.
  */
 #include "journal/store_meta.h"
 
@@ -67,8 +69,9 @@ static int tree_ok(uint64_t root, uint16_t depth, uint64_t last)
 	       root <= last;
 }
 
-static const char *judge(const uint8_t *p, unsigned int which, uint64_t size,
-			 struct rs_meta *m)
+/* What LMDB demands of either page at opening. */
+static const char *judge_form(const uint8_t *p, unsigned int which,
+			      struct rs_meta *m)
 {
 	if (rs_get32(p + 16) != MAGIC || !(rs_get16(p + 10) & PAGE_META))
 		return "a meta page is not LMDB's";
@@ -87,6 +90,12 @@ static const char *judge(const uint8_t *p, unsigned int which, uint64_t size,
 		return "a meta page is not in its place";
 	if (rs_get16(p + 44) != 8 || rs_get16(p + 92) != 0)
 		return "a meta page has unknown flags";
+	return NULL;
+}
+
+/* What must hold of the one that counts. */
+static const char *judge_trees(const struct rs_meta *m, uint64_t size)
+{
 	if (m->last_page < 1 || m->last_page >= size / RS_PAGE)
 		return "the file is shorter than a meta page says";
 	if (!tree_ok(m->free_root, m->free_depth, m->last_page) ||
@@ -95,11 +104,10 @@ static const char *judge(const uint8_t *p, unsigned int which, uint64_t size,
 	return NULL;
 }
 
-int rs_meta_read(int fd, unsigned int which, uint64_t size,
-		 struct rs_meta *ret_meta, const char **ret_why)
+static int read_form(int fd, unsigned int which, uint64_t size,
+		     struct rs_meta *ret_meta, const char **ret_why)
 {
 	uint8_t buf[META_LEN];
-	struct rs_meta m;
 	const char *why;
 	int err;
 
@@ -112,7 +120,24 @@ int rs_meta_read(int fd, unsigned int which, uint64_t size,
 		*ret_why = "a meta page can't be read";
 		return err;
 	}
-	why = judge(buf, which, size, &m);
+	why = judge_form(buf, which, ret_meta);
+	if (why) {
+		*ret_why = why;
+		return -EUCLEAN;
+	}
+	return 0;
+}
+
+int rs_meta_read(int fd, unsigned int which, uint64_t size,
+		 struct rs_meta *ret_meta, const char **ret_why)
+{
+	const char *why;
+	struct rs_meta m;
+	int err = read_form(fd, which, size, &m, ret_why);
+
+	if (err < 0)
+		return err;
+	why = judge_trees(&m, size);
 	if (why) {
 		*ret_why = why;
 		return -EUCLEAN;
@@ -129,10 +154,10 @@ int rs_meta_newest(int fd, uint64_t size, struct rs_meta *ret_meta,
 	int err;
 
 	for (i = 0; i < 2; i++) {
-		err = rs_meta_read(fd, i, size, &m[i], ret_why);
+		err = read_form(fd, i, size, &m[i], ret_why);
 		if (err < 0)
 			return err;
 	}
-	*ret_meta = m[m[1].txnid > m[0].txnid];
-	return 0;
+	return rs_meta_read(fd, m[1].txnid > m[0].txnid, size, ret_meta,
+			    ret_why);
 }

@@ -25,7 +25,10 @@ struct rs_meta {
 RS_MUST_USE int rs_meta_read(int fd, unsigned int which, uint64_t size,
 			     struct rs_meta *ret_meta, const char **ret_why);
 
-/* The one of the two that counts: both must be whole. As rs_meta_read(). */
+/*
+ * The one of the two that counts: the other must be one that LMDB can open,
+ * no more. As rs_meta_read().
+ */
 RS_MUST_USE int rs_meta_newest(int fd, uint64_t size, struct rs_meta *ret_meta,
 			       const char **ret_why);
 
