@@ -26,7 +26,7 @@ same kept "$(cat "$mnt/file")" "the file"
 if echo more >&7 2>/dev/null; then
 	fail "a descriptor of the dead mount can be written"
 fi
-if python3 -c 'import os; os.fsync(7)' 2>/dev/null; then
+if python3 -I -c 'import os; os.fsync(7)' 2>/dev/null; then
 	fail "a descriptor of the dead mount can be fsynced"
 fi
 if touch ./there 2>/dev/null; then

@@ -43,6 +43,9 @@ def parse(path):
                 pending[pid] = number, call["name"], args
             else:
                 yield number, number, call["name"], call["args"]
+    # The client may go on, and strace end, before a reply's write returns.
+    for begin, name, args in pending.values():
+        yield begin, sys.maxsize, name, args
 
 
 def path_of(args):

@@ -152,7 +152,7 @@ new_store()
 # json KEY...: the value of nested keys in the JSON on standard input
 json()
 {
-	python3 -c '
+	python3 -I -c '
 import json, sys
 value = json.load(sys.stdin)
 for key in sys.argv[1:]:
@@ -169,7 +169,7 @@ status()
 # requests OPCODE: how many of them the daemon has seen
 requests()
 {
-	"$ctl" status "$mnt" --json | python3 -c '
+	"$ctl" status "$mnt" --json | python3 -I -c '
 import json, sys
 print(json.load(sys.stdin)["requests"].get(sys.argv[1], 0))' "$1"
 }

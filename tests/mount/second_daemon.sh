@@ -31,8 +31,10 @@ refused()
 refused "$ctl" mount "$store" "$work/other"
 refused "$rspoold" "$store" "$work/other" -f
 refused "$ctl" recover "$store"
-# mounted where it is mounted already
-refused "$ctl" mount "$store" "$mnt"
+# mounted where it is mounted already: nothing to do, and said (D02)
+expect 0 "$ctl" mount "$store" "$mnt"
+one_line
+same 1 "$(grep -c " $mnt fuse" /proc/self/mounts)" "mounts on the mount point"
 # another pid namespace
 refused unshare --pid --fork --mount "$ctl" mount "$store" "$work/other"
 same mine "$(cat "$mnt/file")" "the first mount's file"

@@ -9,7 +9,7 @@ up
 "$posix" signals "$mnt" "$(scaled 3000)"
 same "" "$(find "$mnt" -mindepth 1)" "what is left"
 # and after a crash nothing turns up either
-crash
+sync_and_crash
 recover
 up
 same 0 "$(find "$mnt" -name 'q*' -o -name dir | wc -l)" "strays after a crash"

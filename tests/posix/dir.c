@@ -292,7 +292,7 @@ int px_scan_churn(int argc, char **argv)
 /* A position that telldir gave leads back to the same entry. */
 static void seek_all(DIR *dir, long n)
 {
-	long *where = calloc((size_t)n + 2, sizeof(long));
+	long *where = calloc((size_t)n + 3, sizeof(long));
 	char(*names)[32] = calloc((size_t)n + 2, sizeof(*names));
 	uint64_t rng = 7;
 	struct dirent *e;
