@@ -56,8 +56,6 @@ static void judge_all(struct rs_daemon *d, const struct rs_journal_status *j,
 		judge(v, "amber", "writes wait for room");
 	if (detached)
 		judge(v, "amber", "detached, but still in use");
-	if (d->warnings)
-		judge(v, "amber", d->warning[0]);
 }
 
 static void add_request(void *arg, const char *name, uint64_t n)
