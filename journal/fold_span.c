@@ -83,6 +83,7 @@ static void rebirth(struct rs_fold_span *span, struct rs_fold_inode *inode)
 	forget(span, inode);
 	inode->dead = 0;
 	inode->wiped = 1;
+	inode->mismatch = 0;
 	weigh(span, inode, META_WEIGHT);
 }
 
@@ -94,7 +95,7 @@ static struct rs_fold_inode *get_inode(struct rs_fold_span *span,
 
 	if (!inode)
 		inode = new_inode(span, rec);
-	else if (inode->dead && rec->type != RS_REC_INODE_DEL)
+	else if (inode->dead)
 		rebirth(span, inode);
 	else if (inode->last != frame && rec->prev != inode->last)
 		inode->mismatch = 1;
