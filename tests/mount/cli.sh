@@ -63,10 +63,10 @@ expect 3 "$ctl" status "$mnt"
 
 # Whoever opens the store right after umount finds it free.
 for i in 1 2 3 4 5 6 7 8 9 10; do
+	up
 	echo "$i" >"$mnt/again"
 	"$ctl" umount "$mnt"
 	"$ctl" verify "$store" >/dev/null || fail "verify after umount $i"
-	up
 done
 # umount --fast leaves the rest to the next mount
 up
