@@ -359,30 +359,27 @@ run()
 	[ $bad = 0 ]
 }
 
-# The check of the check: on a drive that lies, mail must be seen to be lost.
+# The check of the check: on a drive that lies, mail must be seen to be lost;
+# the disk's own filesystem may be lost with it.
 lying()
 {
-	local id log lost=0 all=0
+	local id log lost=0 named=0 all=0
 
 	log=$(mktemp "${TMPDIR:-/tmp}/cut.XXXXXX")
-	for id in cut:ext4:time:{1..4}; do
+	for id in cut:ext4:time:{1..6}; do
 		all=$((all + 1))
 		if RS_CRASH_LIE=1 bash "$self" --one "$id" >"$log" 2>&1; then
 			say "$id on a lying drive: nothing lost"
-		elif grep -qE 'LOST|is missing|come back|exit code 5|damage' \
-		    "$log"; then
-			lost=$((lost + 1))
-			say "$id on a lying drive: $(grep -cE \
-				'LOST|is missing' "$log") losses named"
-		else
-			cat "$log"
-			rm -f "$log"
-			fail "$id on a lying drive failed otherwise"
+			continue
 		fi
+		lost=$((lost + 1))
+		grep -qE 'LOST|is missing' "$log" && named=$((named + 1))
+		say "$id on a lying drive: $(grep -E '^ledger: |^FAILED' "$log" |
+			tail -n 1)"
 	done
 	rm -f "$log"
-	say "$lost of $all cuts on a lying drive lost something"
-	[ $lost -gt $((all / 2)) ]
+	say "$all cuts on a lying drive: $lost lost something, $named by name"
+	[ $lost -gt $((all / 2)) ] && [ $named -gt 0 ]
 }
 
 case ${1:-} in
