@@ -85,14 +85,11 @@ static int add_inode(struct rs_book *book, struct rs_item *item,
 	return 0;
 }
 
-static int add_ack(struct rs_book *book, struct rs_item *item, const char *rest,
-		   size_t line)
+static int add_ack(struct rs_item *item, const char *rest, size_t line)
 {
 	if (sscanf(rest, "%" SCNu64, &item->mtime) != 1)
 		return -EUCLEAN;
 	item->acked = line;
-	if (item->started > book->proved)
-		book->proved = item->started;
 	return 0;
 }
 
@@ -103,7 +100,7 @@ static int add_fact(struct rs_book *book, char kind, struct rs_item *item,
 	case 'I':
 		return add_inode(book, item, rest, line);
 	case 'A':
-		return add_ack(book, item, rest, line);
+		return add_ack(item, rest, line);
 	case 'T':
 		return sscanf(rest, "%" SCNu64, &item->retry) == 1 ? 0
 								   : -EUCLEAN;
@@ -150,6 +147,26 @@ static int make_room(struct rs_book *book, FILE *file)
 	return book->items && book->by_key && book->by_ino ? 0 : -ENOMEM;
 }
 
+/* Runs follow each other, and with a crash between them: what the next run's
+ * acks prove is the tree as that crash left it, nothing about this run. */
+static void set_proved(struct rs_book *book)
+{
+	unsigned long run = 0, of;
+	size_t i, proved = 0;
+
+	for (i = book->count; i > 0; i--) {
+		struct rs_item *item = &book->items[i - 1];
+
+		of = strtoul(item->key, NULL, 10);
+		if (i == book->count || of != run)
+			proved = 0;
+		run = of;
+		if (!proved && item->acked)
+			proved = item->started;
+		item->proved = proved;
+	}
+}
+
 int rs_book_read(struct rs_book *book, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -166,6 +183,8 @@ int rs_book_read(struct rs_book *book, const char *path)
 	if (!ret && ferror(file))
 		ret = -EIO;
 	fclose(file);
+	if (!ret)
+		set_proved(book);
 	if (ret)
 		rs_book_release(book);
 	return ret;

@@ -18,6 +18,7 @@ struct rs_item {
 	uint64_t ino; /* 0: not known to be created */
 	size_t started, created, acked, removing, removed; /* lines */
 	uint64_t mtime, retry; /* ns, 0: none was set */
+	size_t proved;	       /* line of the last acked start of its run */
 	unsigned int seen;     /* names found in the tree */
 };
 
@@ -26,9 +27,8 @@ struct rs_book {
 	size_t count, room;
 	size_t *by_key; /* hash tables of places in items, plus 1 */
 	size_t *by_ino;
-	size_t slots;  /* of each table, a power of 2 */
-	size_t proved; /* line of the last start that was acked */
-	size_t reused; /* inode numbers given twice */
+	size_t slots;			/* of each table, a power of 2 */
+	size_t reused;			/* inode numbers given twice */
 	char reused_key[RS_REPLAY_KEY]; /* one message that got one */
 };
 

@@ -5,8 +5,9 @@
  * C1 what was acked and not about to be removed is there, once: in incoming,
  *    active or deferred, whole, mode 0700, named by its inode number, with an
  *    mtime that was set.
- * C2 what was removed before the start of a message that was acked is gone:
- *    there is one log in one order, and the ack proves it up to there.
+ * C2 what was removed before the start of a message that was acked in the
+ *    same run is gone: there is one log in one order, and the ack proves it up
+ *    to there.
  * C3 mode 0700 was set after the last byte: what has it is whole, acked or
  *    not. What has mode 0600 holds a whole number of pieces, all right.
  * C4 the name from before the rename only stands for what wasn't acked, and
@@ -144,7 +145,7 @@ static void check_found(struct check *check, const struct found *f)
 	if (item->seen++)
 		complain(check, "%s: message %s has two names", f->path,
 			 item->key);
-	if (item->removed && item->removed < check->book.proved)
+	if (item->removed && item->removed < item->proved)
 		complain(check, "%s: message %s was removed and is back",
 			 f->path, item->key);
 	check_mode(check, f);
