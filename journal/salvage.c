@@ -152,24 +152,37 @@ static const struct record *find(const struct salvage *s, char kind,
 	return NULL;
 }
 
-/* Chunks of another inode begin: is it there, what of it is cut off? */
-static int begin_chunks(struct salvage *s, uint64_t ino)
+/* The inode's place on the reap list into s->reap. */
+static int get_reap(struct salvage *s, uint64_t ino)
 {
 	const struct record *z = find(s, 'Z', ino);
 	size_t len;
-	int err;
+	int err = -ENOENT;
 
-	s->ino = ino;
-	s->has_inode = find(s, 'I', ino) != NULL;
-	s->reap.n = 0;
-	if (!z)
-		return 0;
-	err = prove(s, &z->key, z->at, z->len, &len);
+	if (z)
+		err = prove(s, &z->key, z->at, z->len, &len);
 	if (err == 0)
 		err = rs_vreap_decode(s->buf, len, &s->reap);
 	if (err < 0)
-		s->reap.n = 0;
+		memset(&s->reap, 0, sizeof(s->reap));
 	return err == -ENOMEM ? err : 0;
+}
+
+/* An older state's inode that the reap list knows to be removed. */
+static int is_dead(const struct salvage *s, const struct record *r)
+{
+	return !r->linked && s->reap.removed && s->reap.frame >= r->frame;
+}
+
+/* Chunks of another inode begin: is it there, what of it is cut off? */
+static int begin_chunks(struct salvage *s, uint64_t ino)
+{
+	const struct record *r = find(s, 'I', ino);
+	int err = get_reap(s, ino);
+
+	s->ino = ino;
+	s->has_inode = r && !is_dead(s, r);
+	return err;
 }
 
 static int on_chunk(struct salvage *s, const struct rs_walk_item *item)
@@ -244,6 +257,10 @@ static int hand_on_record(struct salvage *s, const struct record *r)
 			   &item.number);
 	if (err == 0 && item.kind == 'D' && item.ino != s->ino)
 		err = begin_chunks(s, item.ino);
+	if (err == 0 && item.kind == 'I')
+		err = get_reap(s, item.ino);
+	if (err == 0 && item.kind == 'I' && is_dead(s, r))
+		return 0;
 	if (err == 0)
 		err = prove(s, &r->key, r->at, r->len, &item.len);
 	if (err < 0)

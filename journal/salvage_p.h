@@ -21,6 +21,7 @@ struct rs_salvage_node {
 struct rs_pages {
 	int fd;
 	uint64_t size, n; /* bytes, pages */
+	int meta_only;	  /* pass over what holds nothing but chunks */
 	uint8_t *seen;	  /* a bit a page: the tree has it */
 	struct rs_key_range *lost;
 	size_t n_lost;
@@ -38,6 +39,16 @@ void rs_pages_close(struct rs_pages *p);
  */
 RS_MUST_USE int rs_pages_walk_tree(struct rs_pages *p);
 RS_MUST_USE int rs_pages_walk_rest(struct rs_pages *p);
+/*
+ * Are the pages of the tree sound, and does the list of free pages name each
+ * page once and none of the tree's? Whatever reads through LMDB would not
+ * notice: LMDB would give such pages out again. 0, -EUCLEAN (*ret_why),
+ * -ENOMEM, ...
+ */
+RS_MUST_USE int rs_pages_check(const char *dir, int meta_only,
+			       const char **ret_why);
+/* 1 if the page exists and was not seen yet; it is now. */
+int rs_pages_see(struct rs_pages *p, uint64_t page);
 RS_MUST_USE int rs_pages_add_lost(struct rs_pages *p, const struct rs_key *from,
 				  const struct rs_key *to);
 int rs_pages_is_lost(const struct rs_pages *p, const struct rs_key *key);

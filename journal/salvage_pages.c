@@ -107,8 +107,7 @@ int rs_pages_is_lost(const struct rs_pages *p, const struct rs_key *key)
 	return 0;
 }
 
-/* 1 if the page was not seen yet. */
-static int see(struct rs_pages *p, uint64_t page)
+int rs_pages_see(struct rs_pages *p, uint64_t page)
 {
 	uint8_t bit = (uint8_t)(1u << (page % 8));
 
@@ -176,30 +175,36 @@ static int leaf_node(struct rs_pages *p, const uint8_t *buf, uint64_t page,
 	if (big < 2 || big >= p->n)
 		return -ENOENT;
 	if (node->linked)
-		(void)see(p, big);
+		(void)rs_pages_see(p, big);
 	node->at = big * RS_PAGE + PAGE_HEAD;
 	return 0;
 }
 
+/* fn for each whole node of a leaf; range NULL: no page names this one. What
+ * isn't whole is lost between its neighbours. */
 static int walk_leaf(struct rs_pages *p, const uint8_t *buf, uint64_t page,
 		     int n, const struct rs_key_range *range)
 {
 	struct rs_salvage_node node = { .linked = range != NULL };
+	struct rs_key from = { .len = 0 };
 	int i, err, bad = 0;
 
+	if (range)
+		from = range->from;
 	for (i = 0; i < n; i++) {
-		err = leaf_node(p, buf, page, i, &node);
-		if (err < 0) {
+		if (leaf_node(p, buf, page, i, &node) < 0) {
 			bad = 1;
 			continue;
 		}
-		err = p->fn(p->arg, &node);
+		err = bad && range ? rs_pages_add_lost(p, &from, &node.key) : 0;
+		if (err == 0)
+			err = p->fn(p->arg, &node);
 		if (err != 0)
 			return err;
+		bad = 0;
+		from = node.key;
 	}
-	if (bad && range)
-		return rs_pages_add_lost(p, &range->from, &range->to);
-	return 0;
+	return bad && range ? rs_pages_add_lost(p, &from, &range->to) : 0;
 }
 
 static int walk(struct rs_pages *p, uint64_t page,
@@ -232,6 +237,14 @@ static int walk_branch(struct rs_pages *p, const uint8_t *buf, int n,
 	return n > 0 ? 0 : rs_pages_add_lost(p, &range->from, &range->to);
 }
 
+/* Does the range end before the first key after the chunks? */
+static int is_chunks(const struct rs_key_range *range)
+{
+	const struct rs_key after = { .buf = { 'E' }, .len = 1 };
+
+	return range->to.len > 0 && rs_key_cmp(&range->to, &after) <= 0;
+}
+
 /* A page of the tree that has to hold the keys of range. */
 static int walk(struct rs_pages *p, uint64_t page,
 		const struct rs_key_range *range, unsigned int depth)
@@ -239,8 +252,10 @@ static int walk(struct rs_pages *p, uint64_t page,
 	RS_AUTO_FREE uint8_t *buf = NULL;
 	int n;
 
-	if (depth >= RS_META_DEPTH_MAX || !see(p, page))
+	if (depth >= RS_META_DEPTH_MAX || !rs_pages_see(p, page))
 		return rs_pages_add_lost(p, &range->from, &range->to);
+	if (p->meta_only && is_chunks(range))
+		return 0;
 	buf = malloc(RS_PAGE);
 	if (!buf)
 		return -ENOMEM;

@@ -2,16 +2,17 @@
  * store_check.c - is data.mdb whole enough to let LMDB near it?
  *
  * LMDB 0.9.24 dies on damage: SIGBUS, SIGSEGV, assert, endless loops. So the
- * file's size and both meta pages are looked at with pread first, and then
- * a child process opens it and walks all metadata. A child that dies, makes
- * no progress or ends with another count or digest than the root record has
- * means damage; the caller is never in danger. Data isn't walked here: each
- * file's chunks are proved when they are read.
+ * file's size, both meta pages, the pages of metadata and the list of free
+ * pages are looked at with pread first, and then a child process opens it and
+ * walks all metadata. A child that dies, makes no progress or ends with
+ * another count or digest than the root record has means damage; the caller
+ * is never in danger. Data isn't walked here: each file's chunks are proved
+ * when they are read.
  *
  * The child gets nothing from us but the file's name and sends back one
  * struct report (same program, same machine) after a byte now and then.
  */
-#include "journal/store_p.h"
+#include "journal/salvage_p.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -300,6 +301,8 @@ int rs_store_check(const char *dir, const struct rs_crypto *crypto,
 	if (!res)
 		return -ENOMEM;
 	err = check_file(dir, &why);
+	if (err == 0)
+		err = rs_pages_check(dir, 1, &why);
 	if (err == 0 && inline_walk)
 		walk(&arg, res);
 	else if (err == 0)

@@ -21,8 +21,7 @@
 static _Thread_local struct rs_guard *active;
 
 static struct sigaction prev_segv, prev_bus;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int install_err;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for installing */
 
 static void chain(int sig, siginfo_t *info, void *ctx)
 {
@@ -49,23 +48,33 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	chain(sig, info, ctx);
 }
 
-static void install(void)
+/* Our handler for sig, if it isn't there; what was there is kept. */
+static int install(int sig, struct sigaction *prev)
 {
-	struct sigaction sa;
+	struct sigaction sa, now;
 
+	if (sigaction(sig, NULL, &now) < 0)
+		return -errno;
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault)
+		return 0;
+	*prev = now;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_sigaction = on_fault;
 	sa.sa_flags = SA_SIGINFO | SA_NODEFER;
 	sigemptyset(&sa.sa_mask);
-	if (sigaction(SIGSEGV, &sa, &prev_segv) < 0 ||
-	    sigaction(SIGBUS, &sa, &prev_bus) < 0)
-		install_err = -errno;
+	return sigaction(sig, &sa, NULL) < 0 ? -errno : 0;
 }
 
 int rs_guard_install(void)
 {
-	pthread_once(&once, install);
-	return install_err;
+	int err;
+
+	pthread_mutex_lock(&lock);
+	err = install(SIGSEGV, &prev_segv);
+	if (err == 0)
+		err = install(SIGBUS, &prev_bus);
+	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 void rs_guard_push(struct rs_guard *guard)

@@ -20,7 +20,10 @@ struct rs_guard {
 	struct rs_guard *outer;
 };
 
-/* Set the handlers, once a process. Errors: those of sigaction(2). */
+/*
+ * Set the handlers if they are not ours; each rs_store_open() does. Errors:
+ * those of sigaction(2).
+ */
 int rs_guard_install(void);
 /* Guards nest; they belong to the calling thread. */
 void rs_guard_push(struct rs_guard *guard);

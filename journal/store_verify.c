@@ -3,7 +3,7 @@
  * are compared with the count and digest in its 'I' record (or 'Z', for one
  * that waits to be reaped), all other records with the root's.
  */
-#include "journal/store_p.h"
+#include "journal/salvage_p.h"
 
 #include <errno.h>
 
@@ -170,6 +170,21 @@ static int verify(struct verify *v)
 	return 0;
 }
 
+/* The pages themselves; not under a writer, who changes them. */
+static int verify_pages(struct verify *v)
+{
+	const char *why = NULL;
+	int err;
+
+	if (v->store->mode != RS_STORE_RDONLY)
+		return 0;
+	err = rs_pages_check(v->store->dir, 0, &why);
+	if (!why)
+		return err;
+	complain(v, RS_FIND_STORE, 0, why);
+	return 0;
+}
+
 int rs_store_verify(struct rs_store *store, struct rs_report *rep,
 		    void (*progress)(void *, uint64_t, uint64_t), void *arg)
 {
@@ -194,6 +209,8 @@ int rs_store_verify(struct rs_store *store, struct rs_report *rep,
 		return err;
 	err = verify(v);
 	rs_kv_abort(v->w.txn);
+	if (err == 0)
+		err = verify_pages(v);
 	if (err == 0)
 		err = rs_store_audit(store, rep);
 	if (progress)
