@@ -207,6 +207,26 @@ static void turn_round(struct rs_chain *chain)
 	}
 }
 
+/* A frame of which nothing is left stood behind the one before it. */
+static void guess_places(struct search *s)
+{
+	const struct rs_chain *chain = s->chain;
+	struct rs_finding *f;
+	uint64_t place;
+	size_t i, k;
+
+	for (i = 0; i < s->rep->n_findings; i++) {
+		f = &s->rep->findings[i];
+		if (f->kind != RS_FIND_FRAME || f->place != UINT64_MAX)
+			continue;
+		place = s->root->next_place;
+		for (k = 0; k < chain->n && chain->refs[k].number < f->number;
+		     k++)
+			place = chain->refs[k].place + chain->refs[k].size;
+		f->place = place < rs_ring_size(s->ring) ? place : 0;
+	}
+}
+
 /* R8. */
 static void go_on(struct search *s)
 {
@@ -283,6 +303,7 @@ static int search(struct search *s)
 		err = walk_back(s);
 	if (err == 0) {
 		turn_round(s->chain);
+		guess_places(s);
 		go_on(s);
 		err = look_behind(s);
 	}

@@ -177,24 +177,44 @@ static int save_index(int dirfd, struct text *t)
 	return 0;
 }
 
-/* The frame's bytes, or the page where its header was: what is there. */
+/* Bytes from place on that may be the frame's: as its header says, or up to
+ * the next header, where its own is lost. */
+static int measure(struct rs_ring *ring, uint64_t place, uint64_t *ret_len)
+{
+	uint64_t most = rs_ring_size(ring) - place, len;
+	struct rs_frame_ref ref;
+	int err;
+
+	if (most > RS_FRAME_MAX)
+		most = RS_FRAME_MAX;
+	err = rs_ring_look(ring, place, &ref);
+	if (err == 0) {
+		*ret_len = ref.size < most ? ref.size : most;
+		return 0;
+	}
+	for (len = RS_PAGE; len < most; len += RS_PAGE) {
+		if (err != -ENOENT && err != -EIO)
+			return err;
+		err = rs_ring_look(ring, place + len, &ref);
+		if (err == 0)
+			break;
+	}
+	*ret_len = len;
+	return 0;
+}
+
 static int keep_bytes(int dirfd, struct rs_ring *ring,
 		      const struct rs_finding *f, char *ret_name, size_t size)
 {
-	uint64_t len = RS_PAGE, ring_size = rs_ring_size(ring);
-	struct rs_frame_ref ref;
+	uint64_t len;
 	void *mem;
 	int err, bad;
 
-	if (f->place >= ring_size || f->place % RS_PAGE)
+	if (f->place >= rs_ring_size(ring) || f->place % RS_PAGE)
 		return -EINVAL;
-	err = rs_ring_look(ring, f->place, &ref);
-	if (err == -ENOMEM)
+	err = measure(ring, f->place, &len);
+	if (err < 0)
 		return err;
-	if (err == 0)
-		len = ref.size;
-	if (len > ring_size - f->place)
-		len = ring_size - f->place;
 	if (posix_memalign(&mem, RS_PAGE, (size_t)len) != 0)
 		return -ENOMEM;
 	bad = rs_ring_read(ring, f->place, len, mem);
