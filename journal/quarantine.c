@@ -206,7 +206,7 @@ static int measure(struct rs_ring *ring, uint64_t place, uint64_t *ret_len)
 static int keep_bytes(int dirfd, struct rs_ring *ring,
 		      const struct rs_finding *f, char *ret_name, size_t size)
 {
-	uint64_t len;
+	uint64_t len = 0;
 	void *mem;
 	int err, bad;
 
