@@ -180,12 +180,38 @@ static int bring_pieces(struct rs_core *core, struct piece *piece,
 	}
 }
 
+/* Once for each inode, before anything of it is served from the store. */
+static int prove(struct rs_core *core, uint64_t ino)
+{
+	struct rs_inode *inode;
+	int need, err;
+
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	need = inode && core->cfg.journal && !inode->proved;
+	rs_core_unlock(core);
+	if (!need)
+		return 0;
+	err = rs_store_prove(rs_journal_store(core->cfg.journal), ino);
+	if (err)
+		return err;
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	if (inode)
+		inode->proved = 1;
+	rs_core_unlock(core);
+	return 0;
+}
+
 static int bring(struct rs_core *core, uint64_t ino, uint64_t first,
 		 uint64_t end, enum rs_seek what)
 {
 	struct piece piece = { .ino = ino };
 	int err;
 
+	err = prove(core, ino);
+	if (err)
+		return err;
 	piece.buf = malloc((size_t)LOAD_PAGES * RS_PAGE);
 	if (!piece.buf)
 		return -ENOMEM;

@@ -79,7 +79,8 @@ struct rs_inode {
 	uint32_t gen;	/* raised when data leaves RAM for the store */
 	uint8_t state;	/* RS_I_ */
 	uint8_t height; /* of the tree of pages */
-	uint16_t pad;
+	uint8_t proved; /* its data in the store was compared as a whole */
+	uint8_t pad;
 	union {
 		uintptr_t root; /* regular file */
 		struct rs_dir *dir;

@@ -116,9 +116,11 @@ static int open_marker(struct rs_journal *j, const struct rs_journal_cfg *cfg,
 	return err;
 }
 
-static int open_ring(struct rs_journal *j, const struct rs_journal_cfg *cfg)
+static int open_ring(struct rs_journal *j, const struct rs_journal_cfg *cfg,
+		     struct rs_report *rep)
 {
 	const char *path = cfg->ring_path;
+	int err;
 
 	if (!path)
 		path = *j->marker.ring_path ? j->marker.ring_path
@@ -126,9 +128,18 @@ static int open_ring(struct rs_journal *j, const struct rs_journal_cfg *cfg)
 	j->ring_size = j->marker.ring_size;
 	j->ring_reserve = j->ring_size / 8;
 	j->kept_limit = j->ring_size < KEPT_MOST ? j->ring_size : KEPT_MOST;
-	return rs_ring_open(j->dirfd, path, j->ring_size, j->marker.id,
-			    j->crypto, j->seam, cfg->mode == RS_JOURNAL_RDONLY,
-			    &j->ring);
+	err = rs_ring_open(j->dirfd, path, j->ring_size, j->marker.id,
+			   j->crypto, j->seam, cfg->mode == RS_JOURNAL_RDONLY,
+			   &j->ring);
+	if (err == -ENOENT)
+		rs_report_add(rep, RS_FIND_RING, 0, 0, UINT64_MAX, NULL, 0,
+			      "'%s' is missing", path);
+	else if (err == -EUCLEAN)
+		rs_report_add(rep, RS_FIND_RING, 0, 0, UINT64_MAX, NULL, 0,
+			      "'%s' is not a file of %llu bytes, as the store "
+			      "was made with",
+			      path, (unsigned long long)j->ring_size);
+	return err == -ENOENT ? -EUCLEAN : err;
 }
 
 /* What a dead process wrote and did not flush is durable or we stop (I1). */
@@ -246,7 +257,7 @@ int rs_journal_open(const struct rs_journal_cfg *cfg, struct rs_report *rep,
 		return -ENOMEM;
 	err = open_marker(j, cfg, ret_owner);
 	if (err == 0)
-		err = open_ring(j, cfg);
+		err = open_ring(j, cfg, rep);
 	if (err == 0 && cfg->mode != RS_JOURNAL_RDONLY)
 		err = flush_both(j);
 	if (err == 0)

@@ -111,6 +111,17 @@ RS_MUST_USE int rs_store_load(struct rs_store *store,
 			      struct rs_report *rep);
 
 /*
+ * Compare count and digest of ino's chunks with its inode record, before the
+ * first of them is served: rs_store_read() alone can't tell an older version
+ * of a chunk from the right one. Files of more than RS_PROVE_MAX chunks are
+ * left to rs_store_verify(): reading all of one for its first page would hold
+ * up the reader for minutes. Any thread. Errors: -EIO (not as recorded),
+ * -ENOMEM.
+ */
+#define RS_PROVE_MAX UINT64_C(16384) /* 63 MiB */
+RS_MUST_USE int rs_store_prove(struct rs_store *store, uint64_t ino);
+
+/*
  * Read pages [page, page+n) of ino into buf (n * RS_PAGE bytes). Bit i of
  * map (n bits) tells that page+i is allocated; others read as zeros. Any
  * thread; one short transaction; under the fault guard. Errors: -EIO (a

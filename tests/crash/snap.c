@@ -43,8 +43,10 @@ static uint64_t hash_data(struct rs_core *core, const struct rs_stat *st)
 		if (n == RS_EPARK_COLD) {
 			int rc = rs_core_load(core, st->ino, off, sizeof(buf));
 
-			assert(rc == 0);
-			continue;
+			assert(rc == 0 || rc == -EIO);
+			if (rc == 0)
+				continue;
+			n = rc;
 		}
 		if (n == -EIO)
 			return 1;

@@ -364,33 +364,50 @@ void rot_restore(struct rot_store *store, enum rot_file file)
 
 #define UNREAD "data=0000000000000001"
 
-/* Equal but for the data, where line could not be read. */
-static int same_line(const char *line, const char *other)
+/*
+ * Equal but for the data, where line could not be read. Such an inode is
+ * suspect: its attributes and its name may be of different times.
+ */
+static int same_attrs(const char *line, const char *other)
 {
-	const char *unread = strstr(line, UNREAD);
-	size_t head;
+	const char *a = strstr(line, " ino="), *b = strstr(other, " ino=");
+	const char *unread = strstr(a, UNREAD);
+	size_t head = (size_t)(unread - a);
 
-	if (!unread)
-		return !strcmp(line, other);
-	head = (size_t)(unread - line);
-	if (strncmp(line, other, head) ||
-	    strlen(other) < head + sizeof(UNREAD) - 1)
+	if (strncmp(a, b, head) || strlen(b) < head + sizeof(UNREAD) - 1)
 		return 0;
-	return !strcmp(line + head + sizeof(UNREAD) - 1,
-		       other + head + sizeof(UNREAD) - 1);
+	return !strcmp(unread + sizeof(UNREAD) - 1,
+		       b + head + sizeof(UNREAD) - 1);
+}
+
+static int same_name(const char *line, const char *other)
+{
+	size_t len = (size_t)(strstr(line, " mode=") - line);
+
+	return !strncmp(line, other, len);
 }
 
 int rot_line_existed(const struct rot_store *store,
 		     const struct snap_line *line)
 {
 	const struct play *play = &store->play;
+	int unread = strstr(line->text, UNREAD) != NULL;
+	int attrs = 0, name = 0;
 	size_t i, k;
 
-	for (i = 0; i < play->n_snaps; i++)
-		for (k = 0; k < play->snaps[i].n; k++)
-			if (same_line(line->text, play->snaps[i].lines[k].text))
+	for (i = 0; i < play->n_snaps; i++) {
+		for (k = 0; k < play->snaps[i].n; k++) {
+			const char *was = play->snaps[i].lines[k].text;
+
+			if (!strcmp(line->text, was))
 				return 1;
-	return 0;
+			if (unread) {
+				attrs = attrs || same_attrs(line->text, was);
+				name = name || same_name(line->text, was);
+			}
+		}
+	}
+	return attrs && name;
 }
 
 int rot_has_eio(const struct snap *snap)
