@@ -134,6 +134,7 @@ int rs_journal_fold_some(struct rs_journal *j, size_t max, int gap,
 	size_t n, done = 0;
 	int err, broken;
 
+	*ret_done = 0;
 	pthread_mutex_lock(&j->lock);
 	refs = rs_frames_run(&j->frames, &n);
 	limit.data_bytes = j->fold_bytes;
@@ -143,7 +144,6 @@ int rs_journal_fold_some(struct rs_journal *j, size_t max, int gap,
 		return -EROFS;
 	if (n > max)
 		n = max;
-	*ret_done = 0;
 	if (n == 0)
 		return 0;
 	rs_journal_now(j, &from);

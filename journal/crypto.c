@@ -61,13 +61,13 @@ static int hkdf(const struct rs_crypto *crypto, const uint8_t *ikm,
 	if (!ctx)
 		return -ENOMEM;
 	if (ikm_len > sizeof(in) || salt_len > sizeof(with) ||
-	    info_len > sizeof(label)) {
+	    info_len >= sizeof(label)) {
 		EVP_KDF_CTX_free(ctx);
 		return -EINVAL;
 	}
 	/* OSSL_PARAM wants pointers to what isn't const. */
 	memcpy(in, ikm, ikm_len);
-	memcpy(label, info, info_len);
+	memcpy(label, info, info_len + 1);
 	*p++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, sha256,
 						0);
 	*p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, in,

@@ -102,12 +102,13 @@ static const char *ring_of(const struct made *m)
 /* The directory that holds path must know it before the marker does. */
 static int sync_parent(const char *path)
 {
-	RS_AUTO_FREE char *copy = strdup(path);
 	RS_AUTO_FD int fd = -1;
+	char copy[PATH_MAX];
 	char *end;
 
-	if (!copy)
-		return -ENOMEM;
+	if (strlen(path) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	memcpy(copy, path, strlen(path) + 1);
 	end = strrchr(copy, '/');
 	/* trailing slashes are the directory's own */
 	while (end && end > copy && end[1] == '\0') {

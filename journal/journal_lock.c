@@ -17,17 +17,22 @@
 /* "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF": pid if it is ours. */
 static pid_t owner_in(const char *line, const struct stat *st)
 {
+	const char *colon = strrchr(line, ':');
 	unsigned long inode;
-	int pid;
+	char how[8];
+	long pid;
+	int at = 0;
 
-	if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &pid, &inode) !=
-	    2)
+	if (!colon || sscanf(line, "%*s %7s %*s %*s %n", how, &at) < 1 || !at ||
+	    strcmp(how, "FLOCK") != 0)
 		return 0;
+	pid = strtol(line + at, NULL, 10);
+	inode = strtoul(colon + 1, NULL, 10);
 	/*
 	 * The device isn't compared: btrfs shows another one to stat(2) than
 	 * the kernel's lock table. It is for a message only.
 	 */
-	return inode == (unsigned long)st->st_ino && pid > 0 ? pid : 0;
+	return inode == (unsigned long)st->st_ino && pid > 0 ? (pid_t)pid : 0;
 }
 
 static pid_t find_owner(int fd)

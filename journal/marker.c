@@ -85,17 +85,12 @@ static int decode(uint8_t *buf, size_t len, struct rs_marker *marker)
 	return 0;
 }
 
-int rs_marker_read(int dirfd, struct rs_marker *ret_marker)
+static int read_marker(int dirfd, uint8_t *buf, struct rs_marker *marker)
 {
 	RS_AUTO_FD int fd = -1;
-	RS_AUTO_FREE uint8_t *buf = malloc(MARKER_MOST);
-	struct rs_marker marker = { 0 };
 	struct stat st;
 	ssize_t len;
-	int err;
 
-	if (!buf)
-		return -ENOMEM;
 	/* O_NONBLOCK: a FIFO of that name must not hang us. */
 	fd = openat(dirfd, RS_MARKER_NAME,
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -108,7 +103,19 @@ int rs_marker_read(int dirfd, struct rs_marker *ret_marker)
 	len = read_all(fd, buf, MARKER_MOST);
 	if (len < 0)
 		return (int)len;
-	err = decode(buf, (size_t)len, &marker);
+	return decode(buf, (size_t)len, marker);
+}
+
+int rs_marker_read(int dirfd, struct rs_marker *ret_marker)
+{
+	struct rs_marker marker = { 0 };
+	uint8_t *buf = malloc(MARKER_MOST);
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = read_marker(dirfd, buf, &marker);
+	free(buf);
 	if (err == 0)
 		*ret_marker = marker;
 	return err;
@@ -148,16 +155,12 @@ static int write_flushed(int fd, const uint8_t *buf, size_t len)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-int rs_marker_write(int dirfd, const struct rs_marker *marker)
+static int replace(int dirfd, const uint8_t *buf)
 {
 	static const char tmp[] = RS_MARKER_NAME ".new";
-	RS_AUTO_FREE uint8_t *buf = malloc(MARKER_LEN);
 	RS_AUTO_FD int fd = -1;
 	int err;
 
-	if (!buf)
-		return -ENOMEM;
-	encode(marker, buf);
 	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -169,4 +172,17 @@ int rs_marker_write(int dirfd, const struct rs_marker *marker)
 		return err;
 	}
 	return fsync(dirfd) < 0 ? -errno : 0;
+}
+
+int rs_marker_write(int dirfd, const struct rs_marker *marker)
+{
+	uint8_t *buf = malloc(MARKER_LEN);
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	encode(marker, buf);
+	err = replace(dirfd, buf);
+	free(buf);
+	return err;
 }

@@ -305,6 +305,9 @@ int rs_rec_decode(const uint8_t *buf, size_t len, struct rs_rec *ret_rec)
 	struct rs_rec rec;
 
 	memset(&rec, 0, sizeof(rec));
+	/* Strings of no length, for the types that have none. */
+	rec.name = buf;
+	rec.data = buf;
 	if (decode_shape(buf, len, &rec) < 0 || !values_ok(&rec) ||
 	    (rec.ino == 0) != (rec.type == RS_REC_CEILING))
 		return -EUCLEAN;

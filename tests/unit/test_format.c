@@ -36,22 +36,22 @@ static int known_random(void *ctx, void *buf, size_t len)
 static void read_example(uint8_t *buf)
 {
 	const char *src = getenv("RS_SRC");
-	unsigned int off, want = 0, n, byte;
-	char path[4096], line[256], *p;
+	unsigned long off;
+	unsigned int want = 0, n;
+	char path[4096], line[256], *p, *end;
 	FILE *page;
-	int used;
 
 	snprintf(path, sizeof(path), "%s/journal/FORMAT.md", src ? src : ".");
 	page = fopen(path, "r");
 	assert_non_null(page);
 	while (fgets(line, sizeof(line), page)) {
-		if (sscanf(line, "%4x  %n", &off, &used) != 1 || used != 6 ||
-		    off != want)
+		off = strtoul(line, &p, 16);
+		if (p != line + 4 || off != want || p[0] != ' ' || p[1] != ' ')
 			continue;
-		for (n = 0, p = line + used;
-		     n < 16 && sscanf(p, "%2x%n", &byte, &used) == 1; n++) {
-			buf[off + n] = (uint8_t)byte;
-			p += used;
+		for (n = 0; n < 16; n++, p = end) {
+			buf[off + n] = (uint8_t)strtoul(p, &end, 16);
+			if (end == p)
+				break;
 		}
 		assert_int_equal(n, 16);
 		want += 16;
