@@ -213,7 +213,7 @@ static int attr_ok(const struct rs_attr *attr)
 
 static int name_ok(const uint8_t *name, size_t len)
 {
-	if (len == 0 || len > RS_NAME_MAX)
+	if (!name || len == 0 || len > RS_NAME_MAX)
 		return 0;
 	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
 		return 0;
@@ -252,11 +252,13 @@ static int values_ok(const struct rs_rec *rec)
 		return range_ok(rec->off, rec->range);
 	case RS_REC_XATTR_PUT:
 	case RS_REC_XATTR_DEL:
-		return rec->name_len && rec->name_len <= RS_XATTR_NAME_MAX &&
+		return rec->name && rec->name_len &&
+		       rec->name_len <= RS_XATTR_NAME_MAX &&
 		       rec->data_len <= RS_XATTR_SIZE_MAX &&
 		       !memchr(rec->name, 0, rec->name_len);
 	case RS_REC_LINK:
-		return rec->data_len && rec->data_len <= RS_SYMLINK_MAX &&
+		return rec->data && rec->data_len &&
+		       rec->data_len <= RS_SYMLINK_MAX &&
 		       !memchr(rec->data, 0, rec->data_len);
 	case RS_REC_CEILING:
 		return rec->prev == 0 && rec->off >= RS_INO_FIRST;
@@ -305,9 +307,6 @@ int rs_rec_decode(const uint8_t *buf, size_t len, struct rs_rec *ret_rec)
 	struct rs_rec rec;
 
 	memset(&rec, 0, sizeof(rec));
-	/* Strings of no length, for the types that have none. */
-	rec.name = buf;
-	rec.data = buf;
 	if (decode_shape(buf, len, &rec) < 0 || !values_ok(&rec) ||
 	    (rec.ino == 0) != (rec.type == RS_REC_CEILING))
 		return -EUCLEAN;

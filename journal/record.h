@@ -47,7 +47,10 @@ enum rs_rec_type {
 #define RS_REC_ENTRY_LEN (RS_REC_HEADER + 12u + RS_NAME_MAX + 7u)
 #define RS_REC_DATA_LEN(n) (RS_REC_HEADER + 16u + (n) + 7u)
 
-/* A decoded record; pointers lead into the buffer it was decoded from. */
+/*
+ * A decoded record; pointers lead into the buffer it was decoded from, and
+ * are NULL for types that have no such field.
+ */
 struct rs_rec {
 	enum rs_rec_type type;
 	uint16_t flags;

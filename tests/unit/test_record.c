@@ -116,6 +116,8 @@ static void test_round_trip(void **state)
 		assert_int_equal(got.dtype, rec.dtype);
 		same_bytes(got.name, got.name_len, rec.name, rec.name_len);
 		same_bytes(got.data, got.data_len, rec.data, rec.data_len);
+		assert_int_equal(!got.name, !rec.name);
+		assert_int_equal(!got.data, !rec.data);
 		assert_int_equal(rs_rec_encode(&got, again), len);
 		assert_memory_equal(buf, again, len);
 		/* never past the length given */
