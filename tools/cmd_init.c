@@ -146,6 +146,7 @@ static int make(struct rs_store_spec *spec)
 	spec->progress = rs_progress_step;
 	spec->arg = &progress;
 	err = rs_journal_init_store(spec, &cow);
+	spec->arg = NULL;
 	rs_progress_end(&progress);
 	if (err)
 		return say_failure(spec, err);

@@ -364,6 +364,7 @@ static void *server_main(void *arg)
 			nanosleep(&pause, NULL);
 			continue;
 		}
+		/* cppcheck-suppress nullPointer; accept(2) allows it */
 		fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			start_client(server, fd);
