@@ -155,6 +155,9 @@ int main(int argc, char **argv)
 	code = parse_arguments(argc, argv, &args);
 	if (code < 0) {
 		d.foreground = args.foreground;
+		/* A script's lock or pipe must not live as long as we do. */
+		if (!d.foreground)
+			close_range(3, ~0U, 0);
 		code = with_conf(&d, &args);
 	}
 	free(args.options);

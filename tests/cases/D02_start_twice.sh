@@ -11,7 +11,12 @@ stacked()
 
 plain
 new_spool
+# A lock or a pipe of the script that starts it isn't the daemon's.
+exec 9>"$work/held"
 up
+exec 9>&-
+! find "/proc/$daemon/fd" -lname "$work/held" | grep -q . ||
+	fail "the daemon keeps a descriptor of its starter"
 echo mail >"$mnt/x"
 rc=0
 rspoolctl mount "$store" "$mnt" >"$work/out" 2>"$work/err" || rc=$?
