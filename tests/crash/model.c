@@ -72,6 +72,23 @@ static int all_cuts(const struct options *opt, struct play *play, uint64_t seed,
 	return failed;
 }
 
+/* What rspoolctl recover does, on tape: the power may go in the middle. */
+static void recover_first(struct play *play, const char *dir)
+{
+	struct rs_journal *j;
+	struct rs_core *core;
+	struct rs_report rep;
+	int rc;
+
+	rs_report_init(&rep);
+	rc = play_open(play, dir, RS_JOURNAL_RECOVER, &rep, &j, &core);
+	assert(rc == 0);
+	rc = rs_journal_fold_all(j, NULL, NULL, &rep);
+	assert(rc == 0 && !rep.quarantined);
+	rs_journal_close(j);
+	rs_report_release(&rep);
+}
+
 /*
  * The process is killed before event cut, but the power stays: the page cache
  * (or the disk's) has all that was written, flushed or not. Play on.
@@ -111,6 +128,8 @@ static int play_on(struct play *play, uint64_t seed, unsigned int steps,
 	play->n_acks = 0;
 	play->acks[play->n_acks++] =
 		(struct play_ack){ .event = cut, .snap = must };
+	if (rng_below(&play->rng, 2))
+		recover_first(play, dir);
 	(void)play_run(play, dir, steps);
 	tape_stop(tape);
 	return 0;
