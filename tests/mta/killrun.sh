@@ -148,7 +148,8 @@ crashes()
 	done
 }
 
-# The harm that this test is there to find.
+# The harm that this test is there to find. Large files, so that a byte in
+# the middle is one of the body.
 sabotage_now()
 {
 	local path ident
@@ -167,7 +168,7 @@ sabotage_now()
 		fi
 		say "sabotage: $sabotage $ident"
 		return
-	done < <(find "$mnt" -type f -size +1 | grep -E "$mta_queue_files")
+	done < <(find "$mnt" -type f -size +20k | grep -E "$mta_queue_files")
 	fail "no queued message to sabotage"
 }
 
@@ -224,6 +225,7 @@ count()
 	rm -rf "$work/queue"
 	mkdir "$work/queue"
 	mta_queue "$work/queue"
+	printf '  %-34s %6d\n' "daemon killed" $((kills + 1))
 	"$python" "$mta_dir/verify.py" --ledger "$ledger" \
 		--dumps "$work/dumps" --sink "$work/refusals" \
 		--queue "$work/queue" --json "$log/result.json" ||

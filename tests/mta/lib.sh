@@ -154,14 +154,15 @@ wait_for()
 	done
 }
 
-# gone PID: no such process, or one that only waits to be reaped.
+# gone PID: no such process, or one that only waits to be reaped. The first
+# thread is a zombie while others still hold the files, so all have to be.
 gone()
 {
-	local state
+	local states
 
-	state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" \
-		2>/dev/null) || return 0
-	[ -z "$state" ] || [ "$state" = Z ]
+	states=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/task/"*/status \
+		2>/dev/null) || true
+	[ -z "${states//[ZX[:space:]]/}" ]
 }
 
 # --- the private root -----------------------------------------------------

@@ -39,13 +39,14 @@ leave()
 	exit $rc
 }
 
+# The first thread is a zombie while others still hold the store's lock.
 gone()
 {
-	local state
+	local states
 
-	state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$daemon/status" \
-		2>/dev/null) || return 0
-	[ -z "$state" ] || [ "$state" = Z ]
+	states=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$daemon/task/"*/status \
+		2>/dev/null) || true
+	[ -z "${states//[ZX[:space:]]/}" ]
 }
 
 mount_it()
