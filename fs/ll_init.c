@@ -143,7 +143,7 @@ static int find_dev(struct rs_ll *ll)
 
 	if (err)
 		return err;
-	if (strcmp(m.type, RS_MOUNT_TYPE))
+	if (strcmp(m.type, RS_MOUNT_TYPE) != 0)
 		err = -ENODEV;
 	ll->dev = makedev(m.major, m.minor);
 	rs_mount_release(&m);

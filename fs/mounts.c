@@ -9,6 +9,7 @@
 #include "fs/mounts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 static int is_octal(char c)
@@ -33,21 +34,51 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+/* A decimal number that ends with end; -1 if it is none. */
+static long number(char *word, char end)
+{
+	char *rest;
+	long v;
+
+	if (!word || !*word)
+		return -1;
+	errno = 0;
+	v = strtol(word, &rest, 10);
+	return errno || *rest != end || v > INT_MAX ? -1 : v;
+}
+
+/* "0:41" */
+static int parse_dev(char *word, struct rs_mount *m)
+{
+	char *colon = word ? strchr(word, ':') : NULL;
+	long major, minor;
+
+	if (!colon)
+		return 0;
+	major = number(word, ':');
+	minor = number(colon + 1, '\0');
+	m->major = (unsigned int)major;
+	m->minor = (unsigned int)minor;
+	return major >= 0 && minor >= 0;
+}
+
 /* Cut line into m, which points into it. 0 if it is not as expected. */
 static int parse(char *line, struct rs_mount *m)
 {
 	char *save = NULL, *word;
-	int i;
+	long id;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%d %*d %u:%u", &m->id, &m->major, &m->minor) != 3)
+	id = number(strtok_r(line, " ", &save), '\0');
+	m->id = (int)id;
+	(void)strtok_r(NULL, " ", &save); /* its parent */
+	if (id < 0 || !parse_dev(strtok_r(NULL, " ", &save), m))
 		return 0;
-	word = strtok_r(line, " ", &save);
-	for (i = 0; word && i < 4; i++)
+	(void)strtok_r(NULL, " ", &save); /* root within its filesystem */
+	m->mnt = strtok_r(NULL, " ", &save);
+	do {
 		word = strtok_r(NULL, " ", &save);
-	m->mnt = word;
-	while (word && strcmp(word, "-"))
-		word = strtok_r(NULL, " ", &save);
+	} while (word && strcmp(word, "-") != 0);
 	m->type = strtok_r(NULL, " ", &save);
 	m->source = strtok_r(NULL, " ", &save);
 	if (!m->mnt || !m->type || !m->source)
@@ -96,7 +127,7 @@ static int keep_last(void *arg, const struct rs_mount *m)
 	struct wanted *want = arg;
 	struct rs_mount copy = *m;
 
-	if (strcmp(m->mnt, want->mnt))
+	if (strcmp(m->mnt, want->mnt) != 0)
 		return 0;
 	copy.mnt = strdup(m->mnt);
 	copy.type = strdup(m->type);

@@ -163,7 +163,7 @@ static int make(struct rs_store_spec *spec)
 
 static int run(const struct rs_args *args)
 {
-	RS_AUTO_FREE char *ring = NULL;
+	char *ring = NULL;
 	uint8_t key[RS_KEY_LEN];
 	struct rs_store_spec spec = {
 		.dir = args->pos[0],
@@ -185,6 +185,7 @@ static int run(const struct rs_args *args)
 	if (!code)
 		code = make(&spec);
 	explicit_bzero(key, sizeof(key));
+	free(ring);
 	return code;
 }
 

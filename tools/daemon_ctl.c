@@ -25,6 +25,7 @@
 #define CLIENTS_MAX 32u /* more wait until one is done */
 #define IO_SECONDS 10
 #define STOP_SECONDS 3
+#define BUSY_TRIES 40 /* of 50 ms and a look at /proc */
 
 struct rs_ctl_server {
 	struct rs_daemon *daemon;
@@ -149,6 +150,27 @@ static void set_fast(struct rs_daemon *d, int fast)
 	pthread_mutex_unlock(&d->lock);
 }
 
+/*
+ * Whoever looks at the mount for a moment (a status command, the end of a
+ * process) makes it busy; only who stays is named.
+ */
+static int umount_patiently(struct rs_daemon *d)
+{
+	const struct timespec nap = { .tv_nsec = 50000000 };
+	struct rs_pids pids;
+	int i, err;
+
+	for (i = 0;; i++) {
+		err = rs_ll_umount(d->ll);
+		if (err != -EBUSY || i == BUSY_TRIES)
+			return err;
+		rs_pids_find(rs_ll_dev(d->ll), &pids);
+		if (pids.n && i >= BUSY_TRIES / 4)
+			return err;
+		nanosleep(&nap, NULL);
+	}
+}
+
 static json_t *do_umount(struct rs_daemon *d, const struct rs_ctl_req *req)
 {
 	int err;
@@ -157,7 +179,7 @@ static json_t *do_umount(struct rs_daemon *d, const struct rs_ctl_req *req)
 	if (!rs_ll_is_mounted(d->ll) && !ends_soon(d))
 		return busy(d, "detached, but still in use");
 	set_fast(d, req->fast);
-	err = rs_ll_umount(d->ll);
+	err = umount_patiently(d);
 	if (err) {
 		set_fast(d, 0);
 		return err == -EBUSY ? busy(d, "the mount is in use")

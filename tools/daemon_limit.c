@@ -27,9 +27,10 @@ static uint64_t total_memory(void)
 /* The number in a file; UINT64_MAX for "max", no file, no number. */
 static uint64_t read_limit(const char *dir, const char *name)
 {
-	unsigned long long v = ULLONG_MAX;
-	char path[PATH_MAX];
+	char path[PATH_MAX], text[32] = "";
+	unsigned long long v;
 	FILE *file;
+	char *end;
 	int n;
 
 	n = snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -38,10 +39,11 @@ static uint64_t read_limit(const char *dir, const char *name)
 	file = fopen(path, "re");
 	if (!file)
 		return UINT64_MAX;
-	if (fscanf(file, "%llu", &v) != 1)
-		v = ULLONG_MAX;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
 	fclose(file);
-	return v;
+	v = strtoull(text, &end, 10);
+	return end == text ? UINT64_MAX : v;
 }
 
 /* The least limit from root/path up to root itself. */

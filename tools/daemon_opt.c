@@ -115,7 +115,7 @@ static int take_policy(struct rs_opts *opts, const struct option_def *def,
 			return rs_say_usage("option 'policy=%s' is not in this"
 					    " version, only policy=fsync",
 					    value);
-	if (strcmp(value, "fsync"))
+	if (strcmp(value, "fsync") != 0)
 		return bad(def, value, "a policy");
 	opts->policy = RS_POLICY_FSYNC;
 	return 0;
@@ -245,7 +245,7 @@ static int take_one(struct rs_opts *opts, const char *word)
 
 	for (i = 0; i < RS_ARRAY_LEN(defs); i++) {
 		if (strlen(defs[i].name) != len ||
-		    strncmp(defs[i].name, word, len))
+		    strncmp(defs[i].name, word, len) != 0)
 			continue;
 		if (defs[i].arg && (!value || !value[0]))
 			return rs_say_usage("option '%s' wants a value",

@@ -31,7 +31,7 @@ struct verdict {
 static void judge(struct verdict *v, const char *state, const char *why)
 {
 	/* the first reason stands; callers go from worst to mildest */
-	if (strcmp(v->state, "green"))
+	if (strcmp(v->state, "green") != 0)
 		return;
 	v->state = state;
 	snprintf(v->why, sizeof(v->why), "%s", why);

@@ -48,7 +48,7 @@ static int handle(void *arg, const char *section, const char *key,
 	struct reading *reading = arg;
 	int ok;
 
-	if (section[0] && strcmp(section, "rspool")) {
+	if (section[0] && strcmp(section, "rspool") != 0) {
 		reading->why = "unknown section";
 		return 0;
 	}

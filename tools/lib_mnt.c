@@ -39,6 +39,55 @@ int rs_mnt_canon(const char *path, char ret_path[PATH_MAX])
 	return 0;
 }
 
+/* path as "parent/name" with the parent resolved. */
+static int canon_parent(const char *path, char ret_path[PATH_MAX])
+{
+	char copy[PATH_MAX], dir[PATH_MAX] = "";
+	const char *name;
+	char *slash;
+	size_t len = strlen(path);
+	int n;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len >= sizeof(copy))
+		return -ENAMETOOLONG;
+	memcpy(copy, path, len);
+	copy[len] = '\0';
+	slash = strrchr(copy, '/');
+	name = slash ? slash + 1 : copy;
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return -ENOENT;
+	if (slash)
+		*slash = '\0';
+	n = rs_mnt_canon(!slash ? "." : *copy ? copy : "/", dir);
+	if (n)
+		return n;
+	n = snprintf(ret_path, PATH_MAX, "%s/%s", dir[1] ? dir : "", name);
+	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int rs_mnt_find(const char *path, char ret_path[PATH_MAX],
+		char ret_source[PATH_MAX])
+{
+	char found[PATH_MAX];
+	struct rs_mount m;
+	int err;
+
+	err = canon_parent(path, found);
+	if (!err)
+		err = rs_mounts_top(found, &m);
+	if (err)
+		return err;
+	if (strcmp(m.type, RS_MOUNT_TYPE) != 0)
+		err = -ENOENT;
+	snprintf(ret_source, PATH_MAX, "%s", m.source);
+	rs_mount_release(&m);
+	if (!err)
+		memcpy(ret_path, found, sizeof(found));
+	return err;
+}
+
 /* In the child: exit status says how the mount answers. */
 static void ask(const char *mnt)
 {
@@ -85,7 +134,7 @@ int rs_mnt_probe(const char *mnt, enum rs_mnt_state *ret_state,
 		return 0;
 	if (err)
 		return err;
-	if (strcmp(m.type, RS_MOUNT_TYPE)) {
+	if (strcmp(m.type, RS_MOUNT_TYPE) != 0) {
 		rs_mount_release(&m);
 		return 0;
 	}
@@ -144,7 +193,7 @@ static int if_ours(void *arg, const struct rs_mount *m)
 {
 	struct each *each = arg;
 
-	if (strcmp(m->type, RS_MOUNT_TYPE))
+	if (strcmp(m->type, RS_MOUNT_TYPE) != 0)
 		return 0;
 	return each->fn(each->arg, m->mnt, m->source);
 }

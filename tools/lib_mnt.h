@@ -14,6 +14,14 @@
  */
 RS_MUST_USE int rs_mnt_canon(const char *path, char ret_path[PATH_MAX]);
 
+/*
+ * The same for a mount point of ours, without touching what is mounted
+ * there: the name is found in the mount table below its parent directory.
+ * -ENOENT if it is none, or not written plainly (a symlink, "..").
+ */
+RS_MUST_USE int rs_mnt_find(const char *path, char ret_path[PATH_MAX],
+			    char ret_source[PATH_MAX]);
+
 enum rs_mnt_state {
 	RS_MNT_NONE, /* no mount of ours on top */
 	RS_MNT_LIVE,

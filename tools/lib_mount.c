@@ -105,7 +105,7 @@ static int is_served(const char *store, const char *mnt)
 	char source[PATH_MAX];
 
 	source[0] = '\0';
-	if (rs_mnt_probe(mnt, &state, source) || strcmp(source, store))
+	if (rs_mnt_probe(mnt, &state, source) || strcmp(source, store) != 0)
 		return -1;
 	if (state == RS_MNT_HUNG) {
 		rs_say("'%s' is mounted already and does not answer", mnt);
@@ -121,15 +121,18 @@ static int start(const char *dir, const char *store_arg, const char *mnt_arg,
 		 const char *options)
 {
 	char store[PATH_MAX], mnt[PATH_MAX];
-	RS_AUTO_FD int lock = -1;
-	int code = -1;
+	int code = -1, lock = -1;
 
 	if (rs_mnt_canon(store_arg, store) == 0 &&
 	    rs_mnt_canon(mnt_arg, mnt) == 0) {
 		lock = lock_start(store);
 		code = is_served(store, mnt);
 	}
-	return code >= 0 ? code : run_daemon(dir, mnt_arg, options);
+	if (code < 0)
+		code = run_daemon(dir, mnt_arg, options);
+	if (lock >= 0)
+		close(lock);
+	return code;
 }
 
 int rs_mount_run(const char *dir, const char *mnt, const char *options)

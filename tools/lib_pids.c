@@ -48,10 +48,29 @@ static int has_open(int proc, dev_t dev)
 	return found;
 }
 
+/* "address perms offset 00:29 inode path", numbers in hex */
+static dev_t dev_of_map(const char *line)
+{
+	unsigned long major, minor;
+	char *end;
+	int i;
+
+	for (i = 0; line && i < 3; i++) {
+		line = strchr(line, ' ');
+		line = line ? line + 1 : NULL;
+	}
+	if (!line)
+		return 0;
+	major = strtoul(line, &end, 16);
+	if (*end != ':')
+		return 0;
+	minor = strtoul(end + 1, NULL, 16);
+	return makedev((unsigned int)major, (unsigned int)minor);
+}
+
 static int has_mapped(int proc, dev_t dev)
 {
 	RS_AUTO_FREE char *line = NULL;
-	unsigned int major, minor;
 	size_t size = 0;
 	int fd, found = 0;
 	FILE *file;
@@ -65,8 +84,7 @@ static int has_mapped(int proc, dev_t dev)
 		return 0;
 	}
 	while (!found && getline(&line, &size, file) >= 0)
-		if (sscanf(line, "%*s %*s %*s %x:%x", &major, &minor) == 2)
-			found = makedev(major, minor) == dev;
+		found = dev_of_map(line) == dev;
 	fclose(file);
 	return found;
 }
@@ -94,7 +112,7 @@ static void add(struct rs_pids *pids, int proc, const char *pid)
 		n--;
 	rs_escape(name, n > 0 ? (size_t)n : 0, pids->name[pids->n],
 		  sizeof(pids->name[0]));
-	pids->pid[pids->n++] = atoi(pid);
+	pids->pid[pids->n++] = (pid_t)strtol(pid, NULL, 10);
 }
 
 void rs_pids_find(dev_t dev, struct rs_pids *ret_pids)

@@ -39,8 +39,8 @@ static const struct {
 
 static int look_at(const char *path, struct statfs *ret)
 {
-	RS_AUTO_FREE char *parent = NULL;
-	char *slash;
+	char *parent, *slash;
+	int err;
 
 	if (statfs(path, ret) == 0)
 		return 0;
@@ -54,7 +54,9 @@ static int look_at(const char *path, struct statfs *ret)
 	slash = strrchr(parent, '/');
 	if (slash)
 		slash[slash == parent] = '\0';
-	return statfs(slash ? parent : ".", ret) ? -errno : 0;
+	err = statfs(slash ? parent : ".", ret) ? -errno : 0;
+	free(parent);
+	return err;
 }
 
 int rs_place_look(const char *path, enum rs_place *ret_place,
@@ -84,7 +86,7 @@ int rs_place_inside(const char *path, const char *dir)
 
 	while (len > 1 && dir[len - 1] == '/')
 		len--;
-	if (strncmp(path, dir, len))
+	if (strncmp(path, dir, len) != 0)
 		return 0;
 	return len == 1 || path[len] == '\0' || path[len] == '/';
 }

@@ -21,7 +21,7 @@ static char *option_of(const char *options, const char *key)
 
 	for (at = options; *at; at = *end ? end + 1 : end) {
 		end = strchrnul(at, ',');
-		if (strncmp(at, key, len) || at[len] != '=')
+		if (strncmp(at, key, len) != 0 || at[len] != '=')
 			continue;
 		free(value);
 		value = strndup(at + len + 1, (size_t)(end - at) - len - 1);
@@ -51,21 +51,20 @@ static int resolve(struct rs_target *target, const char *dir)
 
 static int take_key(struct rs_target *target, const char *given)
 {
-	RS_AUTO_FREE char *path = NULL;
 	const char *why;
+	char *path;
 	int err;
 
 	path = given ? strdup(given) : option_of(target->conf.options, "key");
 	if (!path)
 		return 0;
 	err = rs_key_read(path, target->key, &why);
-	if (err) {
+	if (err)
 		rs_say("cannot use the key file '%s': %s", path,
 		       why ? why : strerror(-err));
-		return RS_EXIT_FAILED;
-	}
-	target->has_key = 1;
-	return 0;
+	target->has_key = !err;
+	free(path);
+	return err ? RS_EXIT_FAILED : 0;
 }
 
 static int take_ring(struct rs_target *target, const char *given)
@@ -126,16 +125,18 @@ int rs_target_open(const struct rs_target *target, enum rs_journal_mode mode,
 
 /* Which store is meant: the one mounted at path, or path itself. */
 static int store_of(const char *path, char ret_store[PATH_MAX],
-		    char ret_mnt[PATH_MAX], enum rs_mnt_state *ret_state)
+		    char ret_mnt[PATH_MAX])
 {
+	enum rs_mnt_state state = RS_MNT_NONE;
 	struct rs_target target;
 	int code, err;
 
-	*ret_state = RS_MNT_NONE;
+	if (rs_mnt_find(path, ret_mnt, ret_store) == 0)
+		return 0;
 	err = rs_mnt_canon(path, ret_mnt);
 	if (!err)
-		err = rs_mnt_probe(ret_mnt, ret_state, ret_store);
-	if (!err && *ret_state != RS_MNT_NONE)
+		err = rs_mnt_probe(ret_mnt, &state, ret_store);
+	if (!err && state != RS_MNT_NONE)
 		return 0;
 	ret_mnt[0] = '\0';
 	code = rs_target_init(&target, path, NULL, NULL);
@@ -144,6 +145,13 @@ static int store_of(const char *path, char ret_store[PATH_MAX],
 	snprintf(ret_store, PATH_MAX, "%s", target.store);
 	rs_target_release(&target);
 	return 0;
+}
+
+static int is_dead(const char *mnt)
+{
+	enum rs_mnt_state state;
+
+	return rs_mnt_probe(mnt, &state, NULL) == 0 && state == RS_MNT_DEAD;
 }
 
 static int has_marker(const char *store)
@@ -159,12 +167,11 @@ static int has_marker(const char *store)
 
 int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
 {
-	enum rs_mnt_state state;
 	struct rs_marker marker;
 	char store[PATH_MAX];
 	int code, err;
 
-	code = store_of(path, store, ret_mnt, &state);
+	code = store_of(path, store, ret_mnt);
 	if (code)
 		return code;
 	if (!ret_mnt[0] && !has_marker(store)) {
@@ -177,7 +184,7 @@ int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
 	err = rs_ctl_connect(marker.id, NULL, ret_fd);
 	if (!err)
 		return 0;
-	if (state == RS_MNT_DEAD)
+	if (ret_mnt[0] && is_dead(ret_mnt))
 		rs_say("the daemon of '%s' is dead: mount it again, which"
 		       " recovers",
 		       ret_mnt);
