@@ -161,15 +161,24 @@ print(json.dumps(value) if isinstance(value, (dict, list)) else
       str(value).lower() if isinstance(value, bool) else value)' "$@"
 }
 
+# The whole status as JSON; a degraded mount (4) has one too.
+status_json()
+{
+	local rc=0
+
+	"$ctl" status "$mnt" --json || rc=$?
+	[ $rc = 0 ] || [ $rc = 4 ]
+}
+
 status()
 {
-	"$ctl" status "$mnt" --json | json "$@"
+	status_json | json "$@"
 }
 
 # requests OPCODE: how many of them the daemon has seen
 requests()
 {
-	"$ctl" status "$mnt" --json | python3 -I -c '
+	status_json | python3 -I -c '
 import json, sys
 print(json.load(sys.stdin)["requests"].get(sys.argv[1], 0))' "$1"
 }

@@ -65,6 +65,10 @@ up
 list "$mnt" >"$work/recovered"
 same_tree "$work/live" "$work/recovered" "the tree after recover"
 
+nobody_recovers()
+{
+	! pgrep -f "rspoolctl recover $store" >/dev/null
+}
 # killed in the middle and run again, at whatever point
 for i in 1 2 3 4; do
 	head -c 2000000 /dev/urandom >"$mnt/more$i"
@@ -72,6 +76,8 @@ for i in 1 2 3 4; do
 	sync_and_crash
 	timeout -s KILL 0.0$((i * 2)) "$ctl" recover "$store" >/dev/null 2>&1 ||
 		true
+	# its helper dies with it, but not in the same instant
+	wait_for 20 nobody_recovers || fail "a killed recover lives on"
 	expect 0 "$ctl" recover "$store"
 	up
 	list "$mnt" >"$work/recovered"
