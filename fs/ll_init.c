@@ -31,7 +31,8 @@
 /* libfuse's log function knows no context; there is one mount a process. */
 static _Atomic(struct rs_ll *) log_to;
 
-static void library_log(enum fuse_log_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void library_log(
+	enum fuse_log_level level, const char *fmt, va_list ap)
 {
 	struct rs_ll *ll = atomic_load(&log_to);
 	char text[256];

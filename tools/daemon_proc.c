@@ -103,7 +103,7 @@ static void put(const char *path, const char *text)
 	(void)n; /* a container may forbid it: tolerated */
 }
 
-static void raise_limit(int what, rlim_t want)
+static void raise_limit(__rlimit_resource_t what, rlim_t want)
 {
 	struct rlimit lim;
 

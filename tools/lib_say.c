@@ -23,7 +23,9 @@ void rs_say_name(const char *name)
  * Names come from whoever made the files: no byte of a message may be one
  * that a terminal obeys or that makes a second line of it.
  */
-static void say(const char *fmt, va_list ap, const char *hint)
+__attribute__((format(printf, 1, 0))) static void say(const char *fmt,
+						      va_list ap,
+						      const char *hint)
 {
 	char text[TEXT_MAX], safe[4 * TEXT_MAX + 1];
 
