@@ -30,7 +30,8 @@ struct rs_chain {
  * Errors: -EUCLEAN as said, -EIO, -ENOMEM, -ENOKEY.
  */
 RS_MUST_USE int rs_chain_find(struct rs_ring *ring, const struct rs_root *root,
-			      struct rs_report *rep, struct rs_chain *ret_chain);
+			      struct rs_report *rep,
+			      struct rs_chain *ret_chain);
 void rs_chain_release(struct rs_chain *chain);
 
 /*
