@@ -8,6 +8,7 @@ on_disk ext4 --times flush=500
 new_spool
 up
 mkdir -p "$mnt/mqueue/df" "$mnt/mqueue/qf"
+sync "$mnt" "$mnt/mqueue"
 same 1 "$(stat -c %d "$mnt" "$mnt/mqueue" "$mnt/mqueue/df" "$mnt/mqueue/qf" |
 	sort -u | wc -l)" "devices under the mount"
 for round in 1 2 3 4; do

@@ -20,7 +20,7 @@ for i in range(2000):
 END
 rspoolctl sync "$mnt"
 for ((round = 1; round <= rounds; round++)); do
-	py 2>/dev/null <<'END' &
+	py >/dev/null 2>&1 <<'END' &
 a, b = 'in', 'out'
 while True:
     for name in sorted(os.listdir(a)):

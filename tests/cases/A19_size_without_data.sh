@@ -25,7 +25,7 @@ END
 
 work_on()
 {
-	py "$1" 2>/dev/null <<'END' &
+	py "$1" >/dev/null 2>&1 <<'END' &
 KEEP = 64 << 10
 version = int(sys.argv[1]) * 1000000
 random.seed(version)

@@ -8,6 +8,7 @@ on_disk ext4
 new_spool
 up
 mkdir "$mnt/tmp" "$mnt/new"
+sync "$mnt"
 for ((round = 1; round <= 12; round++)); do
 	seed=$round
 	disk_ctl cutat write "$round" "$round" >/dev/null

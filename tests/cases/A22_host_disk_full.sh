@@ -10,7 +10,7 @@ new_spool --capacity 24M
 up -o stall=2
 head -c 1G /dev/zero >"$DISK_MNT/other" 2>/dev/null || true
 sync -f "$DISK_MNT" || true
-[ "$(stat -f -c %f "$DISK_MNT")" -lt 100 ] || fail "the disk isn't full"
+[ "$(stat -f -c %a "$DISK_MNT")" -lt 100 ] || fail "the disk isn't full"
 py <<'END'
 acked = []
 for i in range(100000):
@@ -49,5 +49,5 @@ down
 # Too little room for a new store is said at once, and nothing is left.
 head -c 1G /dev/zero >"$DISK_MNT/other" 2>/dev/null || true
 refused rspoolctl init "$DISK_MNT/second" --ring-size 1M --capacity 64M
-[[ $said = *pace* ]] || fail "init on a full disk: '$said'"
+[[ $said = *room* ]] || fail "init on a full disk: '$said'"
 [ ! -e "$DISK_MNT/second/rspool.id" ] || fail "a half store is left"

@@ -10,7 +10,7 @@ if sanitized; then
 	files=4000
 fi
 plain
-new_spool --inodes 30000
+new_spool --capacity 128M --inodes 30000
 ulimit -S -n 1024
 up
 py "$((files / 40))" <<'END' &

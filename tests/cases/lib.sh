@@ -33,7 +33,7 @@ on_disk()
 
 new_spool()
 {
-	rspoolctl init "$store" --ring-size 1M --capacity 32M "$@" \
+	rspoolctl init "$store" --ring-size 16M --capacity 32M "$@" \
 		>"$work/init.log" 2>&1 || fail "init: $(cat "$work/init.log")"
 }
 
