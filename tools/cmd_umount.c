@@ -16,38 +16,39 @@
 /* All is on disk by then; memory of gigabytes takes a moment to be freed. */
 #define GONE_MS 30000
 
-static void say_users(json_t *pids)
+/* " by cp (812), bash (900)", or nothing. */
+static void users_text(json_t *pids, char *text, size_t size)
 {
+	const char *name;
 	size_t i, len = 0;
-	char text[512] = "";
 	json_t *user;
-	int n;
+	int n, pid;
 
+	text[0] = '\0';
 	json_array_foreach(pids, i, user)
 	{
-		if (len >= sizeof(text))
+		if (len >= size)
 			break;
-		n = snprintf(
-			text + len, sizeof(text) - len, "%s%s (%d)",
-			i ? ", " : "",
-			json_string_value(json_object_get(user, "name")),
-			(int)json_integer_value(json_object_get(user, "pid")));
+		name = json_string_value(json_object_get(user, "name"));
+		pid = (int)json_integer_value(json_object_get(user, "pid"));
+		n = snprintf(text + len, size - len, "%s%s (%d)",
+			     i ? ", " : " by ", name ? name : "?", pid);
 		len += n > 0 ? (size_t)n : 0;
 	}
-	if (len)
-		rs_say("in use by %s", text);
 }
 
 static int take_reply(const char *path, json_t *reply)
 {
 	const char *error;
 	int code = RS_EXIT_OK;
+	char users[512];
 
 	if (!json_is_true(json_object_get(reply, "ok"))) {
 		error = json_string_value(json_object_get(reply, "error"));
-		rs_say("cannot unmount '%s': %s", path,
-		       error ? error : "no reason given");
-		say_users(json_object_get(reply, "pids"));
+		users_text(json_object_get(reply, "pids"), users,
+			   sizeof(users));
+		rs_say("cannot unmount '%s': %s%s", path,
+		       error ? error : "no reason given", users);
 		code = RS_EXIT_FAILED;
 	}
 	json_decref(reply);

@@ -21,6 +21,8 @@ enum rs_daemon_phase {
 	RS_DAEMON_ENDED,  /* all is on disk, or end_err says why not */
 };
 
+#define RS_DAEMON_GAUGES 2u /* limits that daemon_watch.c looks at */
+
 struct rs_ctl_server;
 
 struct rs_daemon {
@@ -35,8 +37,9 @@ struct rs_daemon {
 	struct rs_ll *ll;
 	struct rs_journal *journal;
 	struct rs_core *core;
-	struct rs_report report; /* of the recovery at start */
-	uint64_t started;	 /* ms of CLOCK_MONOTONIC */
+	struct rs_report report;	     /* of the recovery at start */
+	uint64_t started;		     /* ms of CLOCK_MONOTONIC */
+	unsigned int told[RS_DAEMON_GAUGES]; /* daemon_watch.c: percent */
 
 	int signals; /* signalfd */
 	int session; /* eventfd: the session is over */
@@ -71,6 +74,17 @@ void rs_daemon_warn(struct rs_daemon *d, const char *fmt, ...)
  */
 int rs_daemon_run(struct rs_daemon *d, int status);
 uint64_t rs_daemon_now_ms(void);
+
+/* ---- daemon_watch.c ---- */
+#define RS_WATCH_MS 5000u
+#define RS_WATCH_FULL 90u /* percent from which a limit is worth a word */
+/*
+ * Log each limit that was reached since the last call, and each that is far
+ * away again. From the main thread, every RS_WATCH_MS.
+ */
+void rs_daemon_watch(struct rs_daemon *d);
+/* The nearest limit: 1 and its text if it is at RS_WATCH_FULL, else 0. */
+int rs_daemon_is_full(struct rs_daemon *d, char *ret_text, size_t size);
 
 /* ---- daemon_status.c ---- */
 /* New reference; NULL without memory. */

@@ -289,8 +289,8 @@ static void release(struct rs_daemon *d)
 	explicit_bzero(d->key, sizeof(d->key));
 }
 
-/* ms until the session is over or (if asked) a signal comes; 1: over. */
-static int wait_session(struct rs_daemon *d, uint64_t ms, int *ret_signal)
+/* At most ms until the session is over (1) or a signal comes. */
+static int wait_session(struct rs_daemon *d, unsigned int ms, int *ret_signal)
 {
 	struct pollfd pfd[2] = {
 		{ .fd = d->session, .events = POLLIN },
@@ -300,7 +300,7 @@ static int wait_session(struct rs_daemon *d, uint64_t ms, int *ret_signal)
 	int n;
 
 	do {
-		n = poll(pfd, 2, ms > INT_MAX ? -1 : (int)ms);
+		n = poll(pfd, 2, (int)ms);
 	} while (n < 0 && errno == EINTR);
 	*ret_signal = 0;
 	if (pfd[1].revents &&
@@ -327,7 +327,7 @@ static int leave_busy(struct rs_daemon *d)
 	if (rs_journal_sync(d->journal))
 		rs_log(LOG_CRIT, "cannot flush the log of '%s'", d->store);
 	rs_ll_detach(d->ll);
-	if (wait_session(d, (uint64_t)d->opts.stop_timeout * 1000, &again))
+	if (wait_session(d, d->opts.stop_timeout * 1000, &again))
 		return RS_EXIT_OK;
 	rs_log(LOG_WARNING, "'%s' is still in use, its users get errors now",
 	       d->mnt);
@@ -348,9 +348,12 @@ static int serve(struct rs_daemon *d)
 {
 	int sig, over, code = RS_EXIT_OK;
 
-	do {
-		over = wait_session(d, UINT64_MAX, &sig);
-	} while (!over && !sig);
+	for (;;) {
+		over = wait_session(d, RS_WATCH_MS, &sig);
+		if (over || sig)
+			break;
+		rs_daemon_watch(d);
+	}
 	if (sig && !over) {
 		rs_log(LOG_INFO, "signal %d: unmounting '%s'", sig, d->mnt);
 		code = on_signal(d);

@@ -41,6 +41,8 @@ static void judge_all(struct rs_daemon *d, const struct rs_journal_status *j,
 		      const struct rs_ll_status *ll, int detached,
 		      struct verdict *v)
 {
+	char full[128];
+
 	v->state = "green";
 	v->why[0] = '\0';
 	if (j->poisoned)
@@ -52,6 +54,8 @@ static void judge_all(struct rs_daemon *d, const struct rs_journal_status *j,
 		      "damage was found: see rspoolctl recover --accept");
 	if (j->store_amber)
 		judge(v, "amber", "the last checkpoint failed, is tried again");
+	if (rs_daemon_is_full(d, full, sizeof(full)))
+		judge(v, "amber", full);
 	if (ll->parked)
 		judge(v, "amber", "writes wait for room");
 	if (detached)
