@@ -48,7 +48,7 @@ struct job {
 
 static int load(struct job *job, uint64_t chunk, struct cached *c)
 {
-	struct rs_vchunk v;
+	struct rs_vchunk v = { 0 };
 	struct rs_key key;
 	size_t len;
 	int err;
@@ -69,7 +69,8 @@ static int load(struct job *job, uint64_t chunk, struct cached *c)
 		return 0;
 	c->flags = v.flags;
 	c->frame = v.frame;
-	memcpy(c->data, v.data, v.len);
+	if (v.len)
+		memcpy(c->data, v.data, v.len);
 	return 0;
 }
 
@@ -340,7 +341,7 @@ int rs_fold_put_data(struct rs_fold_span *span,
 		     const struct rs_fold_inode *inode, int fresh,
 		     struct rs_chunk_sum *sum, struct rs_vreap *reap)
 {
-	RS_AUTO_FREE struct job *job = calloc(1, sizeof(*job));
+	RS_AUTO_FREE struct job *job = rs_store_alloc(sizeof(*job));
 	const struct rs_fold_op *op;
 	int err = 0;
 

@@ -256,7 +256,7 @@ int rs_fold_put_inode(struct rs_fold_span *span, struct rs_fold_inode *inode)
 
 	if (inode->dead && inode->born)
 		return 0;
-	b = calloc(1, sizeof(*b));
+	b = rs_store_alloc(sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	err = get_before(span, inode->ino, b);

@@ -19,7 +19,6 @@
 #include <errno.h>
 
 #include "journal/salvage_p.h"
-#include "journal/store_meta.h"
 #include "journal/store_parts.h"
 
 struct record {
@@ -289,7 +288,7 @@ static int hand_on_all(struct salvage *s)
 static int check_count(struct salvage *s)
 {
 	const struct record *r;
-	struct rs_root root;
+	struct rs_root root = { 0 };
 	size_t i, len, n = 0;
 	int err;
 
@@ -342,7 +341,7 @@ int rs_store_salvage(const char *dir, const struct rs_crypto *crypto,
 				  const uint8_t *data, size_t len),
 		     void *arg, struct rs_report *rep)
 {
-	RS_AUTO_FREE struct salvage *s = calloc(1, sizeof(*s));
+	RS_AUTO_FREE struct salvage *s = rs_store_alloc(sizeof(*s));
 	int err;
 
 	if (!s)

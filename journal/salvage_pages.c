@@ -25,7 +25,6 @@
 #include <sys/stat.h>
 
 #include "journal/salvage_p.h"
-#include "journal/store_meta.h"
 
 #define PAGE_HEAD 16u
 #define NODE_HEAD 8u
@@ -45,13 +44,13 @@ int rs_key_cmp(const struct rs_key *a, const struct rs_key *b)
 
 int rs_pages_open(const char *dir, struct rs_pages *p)
 {
-	RS_AUTO_FREE char *path = malloc(strlen(dir) + sizeof("/data.mdb"));
+	char path[PATH_MAX];
 	struct stat st;
+	int err;
 
-	if (!path)
-		return -ENOMEM;
-	strcpy(path, dir);
-	strcat(path, "/data.mdb");
+	err = rs_store_path(dir, "data.mdb", path);
+	if (err < 0)
+		return err;
 	p->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (p->fd < 0)
 		return -errno;
@@ -256,7 +255,7 @@ static int walk(struct rs_pages *p, uint64_t page,
 		return rs_pages_add_lost(p, &range->from, &range->to);
 	if (p->meta_only && is_chunks(range))
 		return 0;
-	buf = malloc(RS_PAGE);
+	buf = rs_store_alloc(RS_PAGE);
 	if (!buf)
 		return -ENOMEM;
 	n = read_page(p, page, buf);
@@ -289,7 +288,7 @@ int rs_pages_walk_tree(struct rs_pages *p)
 
 int rs_pages_walk_rest(struct rs_pages *p)
 {
-	RS_AUTO_FREE uint8_t *buf = malloc(RS_PAGE);
+	RS_AUTO_FREE uint8_t *buf = rs_store_alloc(RS_PAGE);
 	uint64_t page;
 	int n, err;
 

@@ -10,18 +10,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static char *join(const char *dir, const char *name)
-{
-	char *path = malloc(strlen(dir) + strlen(name) + 2);
-
-	if (path) {
-		strcpy(path, dir);
-		strcat(path, "/");
-		strcat(path, name);
-	}
-	return path;
-}
-
 /* Everything but the environment's content. */
 static int store_new(const char *dir, const struct rs_crypto *crypto,
 		     const uint8_t id[RS_ID_LEN], enum rs_store_mode mode,
@@ -67,11 +55,13 @@ void rs_store_close(struct rs_store *store)
 /* What data.mdb has in blocks of its own, so far as its size shows it. */
 static int file_size(const char *dir, uint64_t *ret_size)
 {
-	RS_AUTO_FREE char *path = join(dir, "data.mdb");
+	char path[PATH_MAX];
 	struct stat st;
+	int err;
 
-	if (!path)
-		return -ENOMEM;
+	err = rs_store_path(dir, "data.mdb", path);
+	if (err < 0)
+		return err;
 	if (stat(path, &st) < 0)
 		return -errno;
 	*ret_size = (uint64_t)st.st_size;
@@ -135,13 +125,15 @@ int rs_store_create(const char *dir, const struct rs_crypto *crypto,
 		    const uint8_t id[RS_ID_LEN], uint32_t uid, uint32_t gid,
 		    const struct timespec *now, uint64_t reserve)
 {
-	RS_AUTO_FREE char *data = join(dir, "data.mdb");
-	RS_AUTO_FREE char *lock = join(dir, "lock.mdb");
+	char data[PATH_MAX], lock[PATH_MAX];
 	struct rs_store *store = NULL;
 	int err;
 
-	if (!data || !lock)
-		return -ENOMEM;
+	err = rs_store_path(dir, "data.mdb", data);
+	if (err == 0)
+		err = rs_store_path(dir, "lock.mdb", lock);
+	if (err < 0)
+		return err;
 	if (access(lock, F_OK) == 0)
 		return -EEXIST;
 	err = make_empty(data);

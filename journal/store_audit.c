@@ -126,7 +126,7 @@ static int audit(struct audit *a)
 
 int rs_store_audit(struct rs_store *store, struct rs_report *rep)
 {
-	RS_AUTO_FREE struct audit *a = calloc(1, sizeof(*a));
+	RS_AUTO_FREE struct audit *a = rs_store_alloc(sizeof(*a));
 	int err;
 
 	if (!a)

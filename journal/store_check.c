@@ -24,7 +24,6 @@
 #include <sys/wait.h>
 
 #include "journal/store_guard.h"
-#include "journal/store_meta.h"
 
 /* a disk that retries a bad sector can take this long for one page */
 #define STALL_MS 60000
@@ -237,15 +236,15 @@ static int walk_in_child(struct walk_arg *arg, struct result *res,
 /* Size and metas. */
 static int check_file(const char *dir, const char **ret_why)
 {
-	RS_AUTO_FREE char *path = malloc(strlen(dir) + sizeof("/data.mdb"));
 	RS_AUTO_FD int fd = -1;
 	struct rs_meta meta;
+	char path[PATH_MAX];
 	struct stat st;
+	int err;
 
-	if (!path)
-		return -ENOMEM;
-	strcpy(path, dir);
-	strcat(path, "/data.mdb");
+	err = rs_store_path(dir, "data.mdb", path);
+	if (err < 0)
+		return err;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -294,7 +293,7 @@ int rs_store_check(const char *dir, const struct rs_crypto *crypto,
 	struct walk_arg arg = {
 		.dir = dir, .crypto = crypto, .id = id, .pipe = -1
 	};
-	RS_AUTO_FREE struct result *res = calloc(1, sizeof(*res));
+	RS_AUTO_FREE struct result *res = rs_store_alloc(sizeof(*res));
 	const char *why = NULL;
 	int err;
 

@@ -49,7 +49,7 @@ int rs_store_dump(struct rs_store *store, const struct rs_dump_ops *ops,
 		  void *arg)
 {
 	static const char kinds[] = { 'D', 'E', 'I', 'L', 'R', 'X', 'Z' };
-	RS_AUTO_FREE struct rs_walk *w = calloc(1, sizeof(*w));
+	RS_AUTO_FREE struct rs_walk *w = rs_store_alloc(sizeof(*w));
 	struct dump d = { .ops = ops, .arg = arg };
 	size_t i;
 	int err;

@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 
 #include "journal/store_guard.h"
+#include "journal/store_meta.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MAP_MOST (UINT64_C(16) << 30) /* shadow memory takes the rest */
@@ -104,16 +105,11 @@ static uint64_t map_size(void)
 /* Bytes that the map must have for what is in the file already. */
 static uint64_t map_least(const char *dir)
 {
-	RS_AUTO_FREE char *path = NULL;
 	uint64_t least = MAP_LEAST;
+	char path[PATH_MAX];
 	struct stat st;
 
-	path = malloc(strlen(dir) + sizeof("/data.mdb"));
-	if (!path)
-		return least;
-	strcpy(path, dir);
-	strcat(path, "/data.mdb");
-	if (stat(path, &st) == 0)
+	if (rs_store_path(dir, "data.mdb", path) == 0 && stat(path, &st) == 0)
 		least += (uint64_t)st.st_size;
 	return least;
 }

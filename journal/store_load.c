@@ -98,8 +98,8 @@ static int load(struct load *l, struct rs_walk *w)
 int rs_store_load(struct rs_store *store, const struct rs_load_ops *ops,
 		  void *arg, struct rs_report *rep)
 {
-	RS_AUTO_FREE struct load *l = calloc(1, sizeof(*l));
-	RS_AUTO_FREE struct rs_walk *w = calloc(1, sizeof(*w));
+	RS_AUTO_FREE struct load *l = rs_store_alloc(sizeof(*l));
+	RS_AUTO_FREE struct rs_walk *w = rs_store_alloc(sizeof(*w));
 	int err;
 
 	if (!l || !w)

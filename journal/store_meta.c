@@ -35,10 +35,23 @@
 #include "journal/store_meta.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define META_LEN 152u
 #define PAGE_META 8u
 #define MAGIC 0xbeefc0deu
+
+int rs_store_path(const char *dir, const char *name, char ret_path[PATH_MAX])
+{
+	int n = snprintf(ret_path, PATH_MAX, "%s/%s", dir, name);
+
+	return n > 0 && n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+void *rs_store_alloc(size_t len)
+{
+	return calloc(1, len);
+}
 
 int rs_pread_all(int fd, void *buf, size_t len, uint64_t off)
 {

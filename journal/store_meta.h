@@ -5,6 +5,8 @@
 #ifndef RS_STORE_META_H
 #define RS_STORE_META_H
 
+#include <limits.h>
+
 #include "include/rs_base.h"
 
 #define RS_META_NO_PAGE UINT64_MAX /* an empty tree's root */
@@ -32,6 +34,11 @@ RS_MUST_USE int rs_meta_read(int fd, unsigned int which, uint64_t size,
 RS_MUST_USE int rs_meta_newest(int fd, uint64_t size, struct rs_meta *ret_meta,
 			       const char **ret_why);
 
+/* DIR/NAME. -ENAMETOOLONG. */
+RS_MUST_USE int rs_store_path(const char *dir, const char *name,
+			      char ret_path[PATH_MAX]);
+/* Memory of zeros, for RS_AUTO_FREE; NULL: none. */
+void *rs_store_alloc(size_t len);
 /* All len bytes at off; -EIO also at the file's end. */
 RS_MUST_USE int rs_pread_all(int fd, void *buf, size_t len, uint64_t off);
 

@@ -6,6 +6,7 @@
 
 #include "journal/chunk.h"
 #include "journal/store_kv.h"
+#include "journal/store_meta.h"
 
 struct rs_store {
 	char *dir;

@@ -11,7 +11,6 @@
 #include <errno.h>
 
 #include "journal/salvage_p.h"
-#include "journal/store_meta.h"
 
 #define PAGE_HEAD 16u
 #define NODE_HEAD 8u
@@ -94,7 +93,7 @@ static int check_free(struct rs_pages *p, uint64_t page, unsigned int depth)
 
 	if (depth >= RS_META_DEPTH_MAX || !rs_pages_see(p, page))
 		return -EUCLEAN;
-	buf = malloc(RS_PAGE);
+	buf = rs_store_alloc(RS_PAGE);
 	if (!buf)
 		return -ENOMEM;
 	if (rs_pread_all(p->fd, buf, RS_PAGE, page * RS_PAGE) < 0)

@@ -23,7 +23,7 @@ static int get_want(struct proving *p)
 	struct rs_opener *opener = p->store->opener;
 	uint8_t *buf = p->item.value;
 	struct rs_vinode inode;
-	struct rs_vreap reap;
+	struct rs_vreap reap = { 0 };
 	struct rs_key key;
 	size_t len;
 	int err;

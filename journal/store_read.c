@@ -48,7 +48,7 @@ static void copy_out(struct reading *r, uint64_t chunk,
 	uint64_t want = r->page * RS_PAGE, end = want + r->npages * RS_PAGE;
 	uint64_t lo = from < want ? want : from, hi = to > end ? end : to;
 
-	if (lo < hi)
+	if (v->len && lo < hi)
 		memcpy(r->buf + (lo - want), v->data + (lo - from),
 		       (size_t)(hi - lo));
 }
@@ -56,7 +56,7 @@ static void copy_out(struct reading *r, uint64_t chunk,
 static int take_chunk(struct reading *r, uint64_t chunk)
 {
 	struct rs_kv_item *item = &r->item;
-	struct rs_vchunk v;
+	struct rs_vchunk v = { 0 };
 	size_t len;
 	int err;
 
@@ -154,7 +154,7 @@ int rs_store_read(struct rs_store *store, uint64_t ino, uint64_t page,
 		return 0;
 	if (page > (UINT64_MAX >> 1) / RS_PAGE - n)
 		return -EINVAL;
-	r = calloc(1, sizeof(*r));
+	r = rs_store_alloc(sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->store = store;
@@ -164,7 +164,7 @@ int rs_store_read(struct rs_store *store, uint64_t ino, uint64_t page,
 	r->buf = buf;
 	r->first = rs_page_first_chunk(page);
 	r->end = rs_page_end_chunk(page + n - 1);
-	r->flags = flags = calloc(1, (size_t)(r->end - r->first));
+	r->flags = flags = rs_store_alloc((size_t)(r->end - r->first));
 	if (!flags)
 		return -ENOMEM;
 	memset(buf, 0, (size_t)n * RS_PAGE);

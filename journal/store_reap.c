@@ -82,7 +82,7 @@ static int reap_range(struct rs_stx *tx, uint64_t ino, struct rs_vreap *z,
 
 static int reap_one(struct rs_stx *tx, uint64_t ino, unsigned int *left)
 {
-	struct rs_vreap z;
+	struct rs_vreap z = { 0 };
 	int err;
 
 	err = rs_stx_get_reap(tx, ino, &z);
@@ -99,7 +99,7 @@ static int reap_one(struct rs_stx *tx, uint64_t ino, unsigned int *left)
 static int is_due(const struct rs_store *store, struct rs_kv_item *item,
 		  uint64_t ino, int (*keep)(void *, uint64_t), void *arg)
 {
-	struct rs_vreap z;
+	struct rs_vreap z = { 0 };
 	size_t len;
 	int err;
 

@@ -50,7 +50,7 @@ static int get(struct verify *v, char kind, uint64_t ino, size_t *ret_len)
 static int expected(struct verify *v, uint64_t ino, struct rs_chunk_sum *sum)
 {
 	struct rs_vinode inode;
-	struct rs_vreap reap;
+	struct rs_vreap reap = { 0 };
 	size_t len;
 	int err;
 
@@ -78,7 +78,7 @@ static int expected(struct verify *v, uint64_t ino, struct rs_chunk_sum *sum)
 /* All chunks of one file were met. */
 static int end_file(struct verify *v)
 {
-	struct rs_chunk_sum want;
+	struct rs_chunk_sum want = { 0 };
 	int err;
 
 	if (v->ino == 0)
@@ -188,7 +188,7 @@ static int verify_pages(struct verify *v)
 int rs_store_verify(struct rs_store *store, struct rs_report *rep,
 		    void (*progress)(void *, uint64_t, uint64_t), void *arg)
 {
-	RS_AUTO_FREE struct verify *v = calloc(1, sizeof(*v));
+	RS_AUTO_FREE struct verify *v = rs_store_alloc(sizeof(*v));
 	int err;
 
 	if (!v)
