@@ -138,6 +138,7 @@ int rs_journal_fold_some(struct rs_journal *j, size_t max, int gap,
 	pthread_mutex_lock(&j->lock);
 	refs = rs_frames_run(&j->frames, &n);
 	limit.data_bytes = j->fold_bytes;
+	limit.whole_bytes = FOLD_MOST;
 	broken = j->store_broken;
 	pthread_mutex_unlock(&j->lock);
 	if (broken)

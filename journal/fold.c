@@ -7,7 +7,7 @@
  *	one LMDB transaction: inodes in the order of their numbers, entries
  *	in the order of their keys, the root with the last frame's number
  *
- * INVARIANTS  (C1 to C6 of DESIGN.md)
+ * INVARIANTS  (C1 to C6 of ARCHITECTURE.md)
  * I1	Nothing is written that is in no durable frame: the tree in RAM isn't
  *	asked for anything.
  * I2	A transaction covers whole frames and names the last of them.
@@ -31,6 +31,8 @@
 
 /* chunks that all TRUNC and PUNCH of one transaction may delete at once */
 #define CUTS 1024u
+/* frames taken whole: what is noted of them is a tenth of it or less */
+#define WHOLE_MOST (UINT64_C(64) << 20)
 
 static int by_ino(const void *a, const void *b)
 {
@@ -280,13 +282,41 @@ static void hand_over(const struct rs_report *own, struct rs_report *rep)
 	rep->findings_lost += own->findings_lost;
 }
 
+/*
+ * Mail that lives for a second has many survivors wherever a transaction
+ * ends: as many as are on their way just then. Cut into small ones, all of it
+ * would be written; as one, only those that are on their way at the end.
+ * 1: the frames in RAM are in the span, and few of their bytes survive.
+ */
+static int take_whole(struct rs_fold_span *span,
+		      const struct rs_frame_ref *refs, size_t n,
+		      const struct rs_fold_limit *limit, size_t *ret_done)
+{
+	const struct rs_fold_limit none = { .data_bytes = UINT64_MAX };
+	struct rs_fold_span empty = *span;
+	uint64_t bytes = 0;
+	size_t kept = 0;
+
+	while (kept < n && refs[kept].body && bytes < WHOLE_MOST)
+		bytes += refs[kept++].body_len;
+	if (kept < 2 || bytes <= limit->data_bytes || !limit->whole_bytes)
+		return 0;
+	if (rs_fold_span_take(span, refs, kept, &none, ret_done) == 0 &&
+	    span->weight <= limit->whole_bytes && span->weight < bytes / 2)
+		return 1;
+	rs_fold_span_release(span);
+	*span = empty;
+	return 0;
+}
+
 static int fold(struct rs_fold_span *span, const struct rs_frame_ref *refs,
 		size_t n, const struct rs_fold_limit *limit, size_t *ret_done)
 {
 	size_t done;
-	int err;
+	int err = 0;
 
-	err = rs_fold_span_take(span, refs, n, limit, &done);
+	if (!take_whole(span, refs, n, limit, &done))
+		err = rs_fold_span_take(span, refs, n, limit, &done);
 	if (err < 0)
 		return judge(span, &refs[0], err);
 	err = write_span(span, &refs[done - 1]);

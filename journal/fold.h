@@ -1,6 +1,6 @@
 /*
  * fold.h - a checkpoint's work: whole frames of the ring become one LMDB
- * transaction. Rules C1 to C6 of DESIGN.md.
+ * transaction. Rules C1 to C6 (ARCHITECTURE.md).
  *
  * A fold reads frames only, never the tree in RAM: for each key it writes
  * the value as of the last frame of the transaction, which is what C2 asks,
@@ -15,6 +15,9 @@
 /* What one transaction may cost. */
 struct rs_fold_limit {
 	uint64_t data_bytes; /* of surviving DATA; at least one frame goes */
+	/* all frames in RAM go at once if no more than this survives, and
+	 * less than half of what they hold; 0: never */
+	uint64_t whole_bytes;
 };
 
 /*

@@ -28,6 +28,8 @@
 /* What a record that isn't data costs: a page or two of the tree, shared
  * with its neighbours. */
 #define META_WEIGHT 2048u
+/* A name that is gone in the end: most were never in the store. */
+#define GONE_WEIGHT 128u
 /* A DATA record however short: its chunk is read and written. */
 #define DATA_WEIGHT 4096u
 /* An allocated chunk without data: its record in a leaf page. */
@@ -198,8 +200,14 @@ static int take_entry(struct rs_fold_span *span, const struct rs_rec *rec,
 		err = rs_fold_insert(&span->entries, &entry->node);
 		if (err < 0)
 			return err;
+		entry->put = 1;
 		span->weight += META_WEIGHT;
 	}
+	/* A name that came and went costs a look into the store at most. */
+	if (entry->put && rec->type == RS_REC_ENTRY_DEL)
+		span->weight -= META_WEIGHT - GONE_WEIGHT;
+	else if (!entry->put && rec->type == RS_REC_ENTRY_PUT)
+		span->weight += META_WEIGHT - GONE_WEIGHT;
 	entry->child = rec->child;
 	entry->frame = frame;
 	entry->dtype = rec->dtype;
