@@ -207,7 +207,7 @@ static ssize_t write_locked(struct rs_core *core, struct rs_inode *inode,
 			    struct write *w, const struct rs_room *room)
 {
 	struct rs_pool pool = { NULL };
-	struct plan plan;
+	struct plan plan = { 0 };
 	int err;
 
 	err = write_check(inode, w);

@@ -11,7 +11,7 @@ up
 reserved=$(stat -c %s "$store/data.mdb")
 mkfifo "$work/pipe"
 tools=()
-for i in 1 2 3; do
+for _ in 1 2 3; do
 	"$RS_BUILD/tools/rspoolctl" status "$mnt" --json >"$work/pipe" 2>&1 &
 	tools+=($!)
 done
