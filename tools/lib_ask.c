@@ -2,12 +2,28 @@
  * lib_ask.c - the client's side of the control socket.
  */
 #include <errno.h>
+#include <glob.h>
 #include <poll.h>
 #include <time.h>
 
 #include "tools/lib_ctl.h"
 
 #define STEP_MS 200
+/* a daemon that doesn't answer in this time is passed over */
+#define FIND_SECONDS 5
+
+static int connect_to(const struct sockaddr_un *addr, int *ret_fd)
+{
+	RS_AUTO_FD int fd = -1;
+
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		return -errno;
+	*ret_fd = rs_steal_fd(&fd);
+	return 0;
+}
 
 int rs_ctl_connect(const uint8_t id[RS_ID_LEN], pid_t *ret_pid, int *ret_fd)
 {
@@ -15,13 +31,12 @@ int rs_ctl_connect(const uint8_t id[RS_ID_LEN], pid_t *ret_pid, int *ret_fd)
 	RS_AUTO_FD int fd = -1;
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
+	int err;
 
 	rs_ctl_address(id, &addr);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)))
-		return -errno;
+	err = connect_to(&addr, &fd);
+	if (err)
+		return err;
 	if (ret_pid) {
 		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
 			return -errno;
@@ -132,5 +147,46 @@ int rs_ctl_ask(int fd, json_t *req, unsigned int seconds,
 		err = *ret_reply ? 0 : -EBADMSG;
 	}
 	free(r.buf);
+	return err;
+}
+
+static int serves(int fd, const char *mnt)
+{
+	json_t *req = json_pack("{s:s}", "cmd", "status"), *reply;
+	const char *at;
+	int err, yes;
+
+	err = req ? rs_ctl_ask(fd, req, FIND_SECONDS, NULL, NULL, &reply)
+		  : -ENOMEM;
+	json_decref(req);
+	if (err)
+		return 0;
+	at = json_string_value(json_object_get(reply, "mount"));
+	yes = at && !strcmp(at, mnt);
+	json_decref(reply);
+	return yes;
+}
+
+int rs_ctl_find(const char *mnt, int *ret_fd)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int err = -ENOENT;
+	glob_t list;
+	size_t i;
+
+	if (glob(RS_CTL_DIR "/*.sock", 0, NULL, &list))
+		return -ENOENT;
+	for (i = 0; err && i < list.gl_pathc; i++) {
+		RS_AUTO_FD int fd = -1;
+
+		if (strlen(list.gl_pathv[i]) >= sizeof(addr.sun_path))
+			continue;
+		strcpy(addr.sun_path, list.gl_pathv[i]);
+		if (connect_to(&addr, &fd) || !serves(fd, mnt))
+			continue;
+		*ret_fd = rs_steal_fd(&fd);
+		err = 0;
+	}
+	globfree(&list);
 	return err;
 }

@@ -61,6 +61,11 @@ void rs_ctl_address(const uint8_t id[RS_ID_LEN], struct sockaddr_un *ret_addr);
 RS_MUST_USE int rs_ctl_connect(const uint8_t id[RS_ID_LEN], pid_t *ret_pid,
 			       int *ret_fd);
 /*
+ * Connect to the daemon that serves mnt, by asking all that run: for a store
+ * whose disk doesn't answer any more. -ENOENT: none does.
+ */
+RS_MUST_USE int rs_ctl_find(const char *mnt, int *ret_fd);
+/*
  * Send req (reference stays with the caller), wait for the answer at most
  * seconds (0: as long as it takes), calling step (may be NULL) while it
  * does. *ret_reply: new reference. Errors: -ETIMEDOUT, -EPIPE (the daemon

@@ -4,6 +4,7 @@
 #include "tools/lib_target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "tools/lib_ctl.h"
@@ -165,6 +166,23 @@ static int has_marker(const char *store)
 	return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+/* A failing disk must not hide the status that says so. */
+static int is_readable(const char *store)
+{
+	RS_AUTO_FD int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct rs_marker marker;
+
+	return fd >= 0 && rs_marker_read(fd, &marker) == 0;
+}
+
+static int no_daemon(const char *store)
+{
+	struct rs_marker marker;
+	int code = rs_open_marker(store, &marker); /* says why not */
+
+	return code ? code : RS_EXIT_NOT_RUNNING;
+}
+
 int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
 {
 	struct rs_marker marker;
@@ -178,6 +196,8 @@ int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
 		rs_say("'%s' is neither a mount of rspool nor a store", path);
 		return RS_EXIT_NOT_RUNNING;
 	}
+	if (ret_mnt[0] && !is_readable(store))
+		return rs_ctl_find(ret_mnt, ret_fd) ? no_daemon(store) : 0;
 	code = rs_open_marker(store, &marker);
 	if (code)
 		return code;

@@ -88,11 +88,20 @@ cut_now()
 	disk_ctl cut "$seed" >/dev/null 2>&1 || true
 }
 
+is_red()
+{
+	[ "$(spool_status state 2>&1)" = red ]
+}
+
 # Whoever waits for the dead disk gets an error; then the daemon goes too.
 after_cut()
 {
 	writers_wait
 	cut_now
+	if [ "$backend" != plain ] && [ "$writers_rc" = 3 ]; then
+		# Even though the store itself can't be read any more.
+		wait_for 15 is_red || fail "status after the cut isn't red"
+	fi
 	spool_kill
 	power_back
 }
@@ -235,7 +244,7 @@ poisoned()
 	rc=$(touch "$mnt/tmp/late" 2>&1) && fail "a poisoned mount takes files"
 	[[ $rc = *"Read-only file system"* ]] ||
 		fail "create on a poisoned mount: '$rc'"
-	[ "$(spool_status state)" = red ] || fail "status isn't red"
+	wait_for 15 is_red || fail "status isn't red"
 	[ -n "$(spool_status why)" ] || fail "status doesn't say why"
 	wait_for 15 superblock_ro || fail "the superblock isn't read-only"
 }
@@ -254,8 +263,8 @@ cut_after_failed_flush()
 	writers_wait
 	[ "$writers_rc" = 3 ] || fail "no call failed after the failed flush"
 	poisoned
-	# What was acknowledged is all that counts; the rest may be in or not.
-	judge_dead
+	# Reading goes on from RAM: all that any call did is there.
+	judge -a
 	spool_kill
 	if rspoolctl mount "$store" "$mnt" >"$work/mount.log" 2>&1; then
 		judge
@@ -269,13 +278,6 @@ cut_after_failed_flush()
 	spool_kill
 	power_back
 	bring_back
-}
-
-# The poisoned tree is still served: it is newer than what is durable, so it
-# must be a state that the ledger knows.
-judge_dead()
-{
-	judge
 }
 
 one()
