@@ -27,7 +27,7 @@ done
 
 # Status at every moment of starts and ends.
 (
-	while [ ! -e "$work/stop" ]; do
+	while [ ! -e "$work/stop" ] && kill -0 $$; do
 		"$RS_BUILD/tools/rspoolctl" status "$mnt" >/dev/null 2>&1 ||
 			[ $? = 3 ] || [ $? = 1 ] || touch "$work/bad"
 	done
@@ -41,21 +41,20 @@ touch "$work/stop"
 wait "$asker"
 [ ! -e "$work/bad" ] || fail "status failed otherwise"
 
-# A tool that holds the lock and doesn't go on.
+# Somebody who holds the lock and doesn't go on, as a stopped tool would.
 crash
-"$RS_BUILD/tools/rspoolctl" recover "$store" >/dev/null 2>&1 &
+flock -x "$store/rspool.id" sleep 60 &
 holder=$!
-sleep 0.05
-kill -STOP "$holder"
-if [ "$(cut -d' ' -f3 "/proc/$holder/stat" 2>/dev/null)" = T ] &&
-    grep -q ":$(stat -c %i "$store/rspool.id") " /proc/locks; then
-	refused rspoolctl mount "$store" "$mnt"
-	[[ $said = *$holder* ]] || fail "not named: '$said'"
-	kill -KILL "$holder"
-else
-	say "recover was too fast to be stopped"
-	kill -CONT "$holder" 2>/dev/null || true
-fi
+locked()
+{
+	grep -q ":$(stat -c %i "$store/rspool.id") " /proc/locks
+}
+wait_for 10 locked || fail "no lock"
+refused rspoolctl mount "$store" "$mnt"
+[[ $said = *"$holder"* ]] || fail "not named: '$said'"
+refused rspoolctl recover "$store"
+[[ $said = *"$holder"* ]] || fail "not named: '$said'"
+pkill -KILL -P "$holder"
 wait "$holder" 2>/dev/null || true
 up
 py <<'END'
