@@ -34,21 +34,13 @@
 /* frames taken whole: what is noted of them is a tenth of it or less */
 #define WHOLE_MOST (UINT64_C(64) << 20)
 
-static int by_ino(const void *a, const void *b)
-{
-	const struct rs_fold_node *x, *y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
 static int by_key(const void *a, const void *b)
 {
+	const struct rs_fold_pick *p = a, *q = b;
 	const struct rs_fold_entry *x, *y;
 
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
+	x = (const struct rs_fold_entry *)p->node;
+	y = (const struct rs_fold_entry *)q->node;
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
 	return memcmp(x->hash, y->hash, sizeof(x->hash));
@@ -56,16 +48,17 @@ static int by_key(const void *a, const void *b)
 
 static int put_inodes(struct rs_fold_span *span)
 {
-	RS_AUTO_FREE struct rs_fold_node **list = NULL;
+	RS_AUTO_FREE struct rs_fold_pick *list = NULL;
 	size_t i, n = span->inodes.n;
 	int err;
 
 	err = rs_fold_list(&span->inodes, &list);
 	if (err < 0)
 		return err;
-	qsort(list, n, sizeof(*list), by_ino);
+	qsort(list, n, sizeof(*list), rs_fold_by_hash);
 	for (i = 0; i < n && err == 0; i++)
-		err = rs_fold_put_inode(span, (struct rs_fold_inode *)list[i]);
+		err = rs_fold_put_inode(span,
+					(struct rs_fold_inode *)list[i].node);
 	return err;
 }
 
@@ -129,7 +122,7 @@ static int put_entry(struct rs_fold_span *span, const struct rs_fold_entry *e)
 
 static int put_entries(struct rs_fold_span *span)
 {
-	RS_AUTO_FREE struct rs_fold_node **list = NULL;
+	RS_AUTO_FREE struct rs_fold_pick *list = NULL;
 	size_t i, n = span->entries.n;
 	int err;
 
@@ -138,7 +131,7 @@ static int put_entries(struct rs_fold_span *span)
 		return err;
 	qsort(list, n, sizeof(*list), by_key);
 	for (i = 0; i < n && err == 0; i++)
-		err = put_entry(span, (struct rs_fold_entry *)list[i]);
+		err = put_entry(span, (struct rs_fold_entry *)list[i].node);
 	return err;
 }
 

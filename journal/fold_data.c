@@ -74,15 +74,6 @@ static int load(struct job *job, uint64_t chunk, struct cached *c)
 	return 0;
 }
 
-static int by_chunk(const void *a, const void *b)
-{
-	const struct rs_fold_node *x, *y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
 static int write_chunk(struct job *job, const struct cached *c)
 {
 	struct rs_vchunk v = { .frame = c->frame,
@@ -109,7 +100,7 @@ static void drop_cache(struct job *job)
 	size_t i;
 
 	for (i = 0; i < job->cache.size; i++) {
-		for (node = job->cache.slot[i]; node; node = next) {
+		for (node = job->cache.slot[i].node; node; node = next) {
 			next = node->next;
 			free(node);
 		}
@@ -121,7 +112,7 @@ static void drop_cache(struct job *job)
 /* Write the cache in key order and empty it. */
 static int write_cache(struct job *job)
 {
-	RS_AUTO_FREE struct rs_fold_node **list = NULL;
+	RS_AUTO_FREE struct rs_fold_pick *list = NULL;
 	const struct cached *c;
 	size_t i, n = job->cache.n;
 	int err;
@@ -129,9 +120,9 @@ static int write_cache(struct job *job)
 	err = rs_fold_list(&job->cache, &list);
 	if (err < 0)
 		return err;
-	qsort(list, n, sizeof(*list), by_chunk);
+	qsort(list, n, sizeof(*list), rs_fold_by_hash);
 	for (i = 0; i < n; i++) {
-		c = (const struct cached *)list[i];
+		c = (const struct cached *)list[i].node;
 		if (!c->dirty)
 			continue;
 		err = write_chunk(job, c);
@@ -246,7 +237,7 @@ static void empty_cached(struct job *job, uint64_t from, uint64_t to)
 	size_t i;
 
 	for (i = 0; i < job->cache.size; i++) {
-		for (node = job->cache.slot[i]; node; node = node->next) {
+		for (node = job->cache.slot[i].node; node; node = node->next) {
 			if (node->hash < from || node->hash >= to)
 				continue;
 			c = (struct cached *)node;

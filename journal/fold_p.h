@@ -12,8 +12,12 @@ struct rs_fold_node {
 	uint64_t hash;
 };
 
+struct rs_fold_pick {
+	struct rs_fold_node *node;
+};
+
 struct rs_fold_table {
-	struct rs_fold_node **slot;
+	struct rs_fold_pick *slot;
 	size_t n, size; /* size: 0 or a power of 2 */
 };
 
@@ -106,9 +110,11 @@ struct rs_fold_node *rs_fold_find(const struct rs_fold_table *t, uint64_t hash);
 struct rs_fold_node *rs_fold_again(const struct rs_fold_node *node);
 RS_MUST_USE int rs_fold_insert(struct rs_fold_table *t,
 			       struct rs_fold_node *node);
-/* All nodes into an array to be freed by the caller, n of them. */
+/* All t->n nodes into an array to be freed by the caller. */
 RS_MUST_USE int rs_fold_list(const struct rs_fold_table *t,
-			     struct rs_fold_node ***ret_list);
+			     struct rs_fold_pick **ret_list);
+/* for qsort(3): by hash */
+int rs_fold_by_hash(const void *a, const void *b);
 void rs_fold_span_release(struct rs_fold_span *span);
 
 /* ---- fold_span.c: pass 1 ---- */

@@ -49,7 +49,7 @@ struct rs_fold_node *rs_fold_find(const struct rs_fold_table *t, uint64_t hash)
 
 	if (t->size == 0)
 		return NULL;
-	node = t->slot[slot_of(t, hash)];
+	node = t->slot[slot_of(t, hash)].node;
 	while (node && node->hash != hash)
 		node = node->next;
 	return node;
@@ -76,12 +76,12 @@ static int grow(struct rs_fold_table *t)
 	if (!wide.slot)
 		return -ENOMEM;
 	for (i = 0; i < t->size; i++) {
-		for (node = t->slot[i]; node; node = next) {
+		for (node = t->slot[i].node; node; node = next) {
 			size_t at = slot_of(&wide, node->hash);
 
 			next = node->next;
-			node->next = wide.slot[at];
-			wide.slot[at] = node;
+			node->next = wide.slot[at].node;
+			wide.slot[at].node = node;
 		}
 	}
 	free(t->slot);
@@ -96,23 +96,32 @@ int rs_fold_insert(struct rs_fold_table *t, struct rs_fold_node *node)
 	if (t->n >= t->size && grow(t) < 0)
 		return -ENOMEM;
 	at = slot_of(t, node->hash);
-	node->next = t->slot[at];
-	t->slot[at] = node;
+	node->next = t->slot[at].node;
+	t->slot[at].node = node;
 	t->n++;
 	return 0;
 }
 
-int rs_fold_list(const struct rs_fold_table *t, struct rs_fold_node ***ret_list)
+int rs_fold_by_hash(const void *a, const void *b)
 {
-	struct rs_fold_node **list, *node;
+	const struct rs_fold_pick *x = a, *y = b;
+
+	return x->node->hash < y->node->hash ? -1
+					     : x->node->hash > y->node->hash;
+}
+
+int rs_fold_list(const struct rs_fold_table *t, struct rs_fold_pick **ret_list)
+{
+	struct rs_fold_pick *list;
+	struct rs_fold_node *node;
 	size_t i, n = 0;
 
 	list = malloc((t->n + 1) * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	for (i = 0; i < t->size; i++)
-		for (node = t->slot[i]; node; node = node->next)
-			list[n++] = node;
+		for (node = t->slot[i].node; node; node = node->next)
+			list[n++].node = node;
 	*ret_list = list;
 	return 0;
 }
