@@ -67,10 +67,6 @@ static int find_locked(struct rs_core *core, uint64_t first, uint64_t end,
 	err = rs_file_thaw(core, inode);
 	if (err)
 		return err;
-	if (first == RS_OFF_END / RS_PAGE) {
-		first = inode->size / RS_PAGE;
-		end = first + 1;
-	}
 	limit = rs_page_up(inode->data_end);
 	find_piece(inode, first, end < limit ? end : limit, what, piece);
 	if (piece->n && what == RS_SEEK_COLD)
@@ -220,10 +216,26 @@ static int bring(struct rs_core *core, uint64_t ino, uint64_t first,
 	return err;
 }
 
+/* Where an appending write would go. */
+static uint64_t end_of(struct rs_core *core, uint64_t ino)
+{
+	struct rs_inode *inode;
+	uint64_t size;
+
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	size = inode ? inode->size : 0;
+	rs_core_unlock(core);
+	return size;
+}
+
 int rs_core_load(struct rs_core *core, uint64_t ino, uint64_t off, uint64_t len)
 {
-	uint64_t end = off + len < off ? UINT64_MAX : off + len;
+	uint64_t end;
 
+	if (off == RS_OFF_END)
+		off = end_of(core, ino);
+	end = off + len < off ? UINT64_MAX : off + len;
 	return bring(core, ino, off / RS_PAGE, rs_page_up(end), RS_SEEK_COLD);
 }
 
