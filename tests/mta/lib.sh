@@ -85,6 +85,10 @@ mta_enter()
 	fi
 	unset RS_MTA_INSIDE
 	ip link set lo up
+	# The control sockets are named by store; those of the machine's own
+	# mounts stay out of sight.
+	mkdir -p /run/rspool
+	mount -t tmpfs -o mode=755 rspool-test /run/rspool
 	work=$(mktemp -d "${TMPDIR:-/tmp}/mta.XXXXXX")
 	chmod 755 "$work"
 	root=$work/root

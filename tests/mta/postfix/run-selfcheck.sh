@@ -9,6 +9,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp "${TMPDIR:-/tmp}/selfcheck.XXXXXX")
 trap 'rm -f "$out"' EXIT
+# Not before the run has cleaned up: it dies with this script.
+trap 'exit 143' TERM
 
 # sabotaged HARM WORD: the run with that harm must end with "WORD: id".
 sabotaged()
