@@ -38,7 +38,7 @@ static void verify(int procs, int records)
 {
 	int *next = calloc((size_t)procs, sizeof(int));
 	FILE *f = fopen("log", "r");
-	char got[RECORD], want[RECORD];
+	char got[RECORD + 1] = "", want[RECORD];
 	int proc;
 
 	if (!f || !next)
