@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 0))) static void library_log(
 	rs_ll_tell(ll, RS_LL_LIBRARY, text);
 }
 
-/* What we want of the kernel; FUSE.md gives the reasons one by one. */
+/* What we want of the kernel. */
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	const unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
