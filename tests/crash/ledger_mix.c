@@ -207,7 +207,9 @@ static int directory(struct led_writer *w, uint32_t id)
 	led_close(w, file);
 	if (one_in(w, 2)) {
 		name_of(w, id, "e", name);
-		if (led_rename(w, id, 0, top, name, 0))
+		/* The file's path has changed, and nothing of the file. */
+		if (led_rename(w, id, 0, top, name, 0) ||
+		    (one_in(w, 2) && led_fsync(w, file)))
 			return 1;
 	}
 	name_of(w, link, "l", name);

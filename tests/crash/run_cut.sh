@@ -45,7 +45,7 @@ draw()
 	chance "$1"
 	roll 0 3
 	flush_us=$((rolled * rolled * 1000))
-	roll 2 8
+	roll 1 8
 	n_writers=$rolled
 	roll 0 2
 	ring=$((1 << (20 + 2 * rolled)))
@@ -53,7 +53,7 @@ draw()
 	bytes=16000
 	live=30
 	case $2 in
-	checkpoint) ring=256K ;;
+	checkpoint | kill) ring=256K ;;
 	wrap)
 		ring=512K
 		bytes=60000
@@ -203,15 +203,18 @@ cut_in_mount()
 	bring_back
 }
 
-# Between write and flush the frame is in the drive's cache and nowhere else.
+# Between write and flush the frame is in the drive's cache and nowhere else,
+# a page of the store in the kernel's.
 cut_after_kill()
 {
-	local file
+	local file flushed=data.mdb
 
+	roll 0 2
+	[ "$rolled" = 0 ] || flushed=intent.log
 	roll 5 60
 	spool_umount
-	RS_KILL_FLUSH=$rolled LD_PRELOAD=$RS_BUILD/tests/crash/killflush.so \
-		spool_mount
+	RS_KILL_FLUSH=$rolled RS_KILL_FLUSH_FILE=$flushed \
+		LD_PRELOAD=$RS_BUILD/tests/crash/killflush.so spool_mount
 	work_on
 	writers_wait
 	[ "$writers_rc" = 3 ] || fail "the daemon didn't die at its flush"
