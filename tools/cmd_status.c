@@ -69,8 +69,8 @@ static void print_log(json_t *st)
 	printf("unsynced    %s, the oldest since %s\n",
 	       rs_size_text(num(st, "unsynced", "bytes"), a),
 	       rs_time_text(num(st, "unsynced", "age_ms"), b));
-	printf("acknowledged %" PRIu64 " waiters, %" PRIu64
-	       " requests wait for room\n",
+	printf("answered    %" PRIu64 " that waited for a flush, %" PRIu64
+	       " wait for room\n",
 	       num(st, "waiters_served", NULL), num(st, "parked", NULL));
 }
 

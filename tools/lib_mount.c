@@ -9,13 +9,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "tools/lib_conf.h"
-#include "tools/lib_ctl.h"
 #include "tools/lib_mnt.h"
-#include "tools/lib_open.h"
 #include "tools/lib_say.h"
 
 /* Path of the daemon's program; "rspoold" for PATH to find. */
@@ -72,27 +69,14 @@ static int run_daemon(const char *dir, const char *mnt, const char *options)
 	return RS_EXIT_FAILED;
 }
 
-/* Hold the store's start lock; -1 where that is not possible. */
+/*
+ * Hold the store's start lock, which is on its directory: the daemon's own is
+ * on the marker. -1 where that is not possible; the daemon says why.
+ */
 static int lock_start(const char *store)
 {
-	struct rs_marker marker;
-	struct sockaddr_un addr;
-	RS_AUTO_FD int fd = -1;
-	char path[sizeof(addr.sun_path) + 8];
-	int dirfd, err;
+	RS_AUTO_FD int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	dirfd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dirfd < 0)
-		return -1;
-	err = rs_marker_read(dirfd, &marker);
-	close(dirfd);
-	if (err) /* the daemon says what is wrong with it */
-		return -1;
-	rs_ctl_address(marker.id, &addr);
-	snprintf(path, sizeof(path), "%s.lock", addr.sun_path);
-	if (mkdir(RS_CTL_DIR, 0755) && errno != EEXIST)
-		return -1;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX))
 		return -1;
 	return rs_steal_fd(&fd);

@@ -75,8 +75,9 @@ static int say_open(const struct rs_journal_cfg *cfg, int err, pid_t owner,
 		return RS_EXIT_FAILED;
 	case -ENOKEY:
 		rs_say("the store '%s' has %s", cfg->dir,
-		       cfg->site_key ? "another key"
-				     : "a key, give it with key=FILE");
+		       cfg->site_key
+			       ? "another key"
+			       : "a key, give it with key=FILE or --key FILE");
 		return RS_EXIT_FAILED;
 	case -EPROTONOSUPPORT:
 		return say_marker(cfg->dir, err);
