@@ -65,6 +65,21 @@ static struct rs_inode *regular(struct rs_load *load, const struct rs_rec *rec)
 	return rs_load_inode(load, rec->ino, S_IFREG);
 }
 
+/* A page of the store may be an older one, or hide: the whole file tells. */
+static int read_page(struct rs_load *load, struct rs_inode *inode,
+		     uint64_t index, void *page, uint8_t *map)
+{
+	struct rs_store *store = rs_journal_store(load->core->cfg.journal);
+	int err = 0;
+
+	if (!inode->proved)
+		err = rs_store_prove(store, inode->node.key);
+	if (err)
+		return err;
+	inode->proved = 1;
+	return rs_store_read(store, inode->node.key, index, 1, page, map);
+}
+
 /* A page that is only in the store comes into RAM (or is a hole there). */
 static int load_page(struct rs_load *load, struct rs_inode *inode,
 		     uint64_t index)
@@ -83,8 +98,7 @@ static int load_page(struct rs_load *load, struct rs_inode *inode,
 	page = rs_mem_page(&core->mem);
 	if (!page)
 		return -ENOMEM;
-	err = rs_store_read(rs_journal_store(core->cfg.journal),
-			    inode->node.key, index, 1, page, &map);
+	err = read_page(load, inode, index, page, &map);
 	if (err || !(map & 1)) {
 		rs_mem_page_free(&core->mem, page);
 		*slot = RS_SLOT_HOLE;
