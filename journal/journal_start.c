@@ -213,7 +213,6 @@ int rs_journal_fold_all(struct rs_journal *j,
 
 	if (j->cfg.mode != RS_JOURNAL_RECOVER)
 		return -EROFS;
-	rep->frames_replayed += j->frames.n;
 	err = rs_journal_fold_rest(j, 1, progress, arg, rep);
 	return err < 0 ? err : last_seal(j);
 }
