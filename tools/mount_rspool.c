@@ -4,9 +4,12 @@
  *	mount.rspool DIR MNT [-sfnv] [-N namespace] [-o OPTIONS] [-t TYPE]
  *
  * Options that are mount(8)'s and fstab's own are dropped, the rest goes to
- * the daemon. Exit codes are mount(8)'s.
+ * the daemon. A remount is the kernel's business alone: it changes flags of
+ * the mount, not what the daemon does. Exit codes are mount(8)'s.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <sys/mount.h>
 
 #include "tools/lib_mount.h"
 #include "tools/lib_say.h"
@@ -23,6 +26,7 @@ struct call {
 	char *options; /* for the daemon */
 	int fake;      /* -f: do everything but mount */
 	int verbose;
+	int remount;
 };
 
 /* Known to mount(8) and fstab(5), of no meaning for us. */
@@ -52,6 +56,10 @@ static int take_options(struct call *call, char *text)
 	     word = strtok_r(NULL, ",", &save)) {
 		if (is_mounts_own(word))
 			continue;
+		if (!strcmp(word, "remount")) {
+			call->remount = 1;
+			continue;
+		}
 		if (asprintf(&joined, "%s%s%s",
 			     call->options ? call->options : "",
 			     call->options ? "," : "", word) < 0)
@@ -101,6 +109,52 @@ static int parse(int argc, char **argv, struct call *call)
 	return MOUNT_OK;
 }
 
+static const struct {
+	const char *name;
+	unsigned long clear, set;
+} flags[] = {
+	{ "ro", 0, MS_RDONLY },
+	{ "rw", MS_RDONLY, 0 },
+	{ "nosuid", 0, MS_NOSUID },
+	{ "suid", MS_NOSUID, 0 },
+	{ "nodev", 0, MS_NODEV },
+	{ "dev", MS_NODEV, 0 },
+	{ "noexec", 0, MS_NOEXEC },
+	{ "exec", MS_NOEXEC, 0 },
+	{ "noatime", MS_RELATIME, MS_NOATIME },
+	{ "relatime", MS_NOATIME, MS_RELATIME },
+};
+
+static int take_flag(const char *word, unsigned long *value)
+{
+	size_t i;
+
+	for (i = 0; i < RS_ARRAY_LEN(flags); i++) {
+		if (strcmp(word, flags[i].name) != 0)
+			continue;
+		*value = (*value & ~flags[i].clear) | flags[i].set;
+		return 1;
+	}
+	return 0;
+}
+
+/* mount(8) gives all options of the mount, changed ones and others. */
+static int remount(const struct call *call)
+{
+	unsigned long value = MS_NOSUID | MS_NODEV;
+	char *save = NULL, *word;
+
+	word = call->options ? strtok_r(call->options, ",", &save) : NULL;
+	for (; word; word = strtok_r(NULL, ",", &save))
+		if (!take_flag(word, &value) && call->verbose)
+			printf("mount.rspool: '%s' stays as it is\n", word);
+	if (mount(NULL, call->mnt, NULL, MS_REMOUNT | value, NULL)) {
+		rs_say("cannot remount '%s': %s", call->mnt, strerror(errno));
+		return MOUNT_FAIL;
+	}
+	return MOUNT_OK;
+}
+
 static int run(const struct call *call)
 {
 	int code;
@@ -110,6 +164,8 @@ static int run(const struct call *call)
 		       call->mnt, call->options ? call->options : "");
 	if (call->fake)
 		return MOUNT_OK;
+	if (call->remount)
+		return remount(call);
 	code = rs_mount_run(call->dir, call->mnt, call->options);
 	switch (code) {
 	case RS_EXIT_OK:
