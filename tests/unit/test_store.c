@@ -274,20 +274,45 @@ static void spill(const char *path, const uint8_t *buf, size_t len)
 	close(fd);
 }
 
+static int count_entry(void *arg, uint64_t parent, const uint8_t *name,
+		       size_t len, uint64_t child, uint8_t dtype,
+		       uint64_t frame)
+{
+	struct seen *seen = arg;
+
+	assert_int_equal(parent, 1);
+	assert_int_equal(child, 10);
+	assert_int_equal(dtype, 8);
+	assert_int_equal(frame, 1);
+	assert_true(len > 4);
+	assert_memory_equal(name, "m10-", 4);
+	seen->entries++;
+	return 0;
+}
+
+static const struct rs_load_ops deep_ops = { on_inode, count_entry, NULL,
+					     NULL };
+
 /* Salvage must not crash, and hand on nothing that isn't so. */
-static int salvage(struct sbox *box, struct seen *seen)
+static int salvage_with(struct sbox *box, const struct rs_load_ops *with,
+			struct seen *seen)
 {
 	struct rs_report rep;
 	int err;
 
 	memset(seen, 0, sizeof(*seen));
 	rs_report_init(&rep);
-	err = rs_store_salvage(box->dir, box->crypto, sbox_id, &ops, on_chunk,
+	err = rs_store_salvage(box->dir, box->crypto, sbox_id, with, on_chunk,
 			       seen, &rep);
 	assert_true(err == 0 || err == -EUCLEAN);
 	assert_int_equal(err == 0, rep.n_findings == 0);
 	rs_report_release(&rep);
 	return err;
+}
+
+static int salvage(struct sbox *box, struct seen *seen)
+{
+	return salvage_with(box, &ops, seen);
 }
 
 static void test_truncated(void **state)
@@ -414,6 +439,70 @@ static void test_rot(void **state)
 	free(image);
 }
 
+/* A tree of several levels: one page lost costs what stood on it, no more. */
+static void test_salvage_deep(void **state)
+{
+	struct sbox *box = *state;
+	uint8_t *image, *zero;
+	size_t len, page, partly = 0;
+	struct seen all, seen;
+	char path[256], name[32];
+	unsigned int i;
+
+	for (i = 0; i < 400; i++) {
+		snprintf(name, sizeof(name), "m10-%u", i);
+		sbox_entry(box, 1, name, 10, 1);
+	}
+	sbox_range(box, RS_REC_ALLOC, 10, 0, 2000 * RS_PAGE);
+	sbox_file(box, 10, 2000 * RS_PAGE, 2000);
+	sbox_frame(box);
+	sbox_fold_ok(box);
+	sbox_verify(box);
+	sbox_close(box);
+	sbox_path(box, path, sizeof(path));
+	image = slurp(path, &len);
+	zero = calloc(1, len);
+	assert_non_null(zero);
+	assert_int_equal(salvage_with(box, &deep_ops, &all), 0);
+	assert_int_equal(all.entries, 400);
+	assert_in_range(all.chunks, 2000, 2100);
+	for (page = 2; page < len / RS_PAGE; page++) {
+		memcpy(zero, image, len);
+		memset(zero + page * RS_PAGE, 0, RS_PAGE);
+		spill(path, zero, len);
+		(void)salvage_with(box, &deep_ops, &seen);
+		assert_true(seen.chunks <= all.chunks);
+		if (seen.inodes == 2 && seen.chunks < all.chunks &&
+		    seen.chunks + 100 > all.chunks)
+			partly++;
+	}
+	assert_in_range(partly, 10, page);
+	free(zero);
+	free(image);
+}
+
+/* Entries and inodes that do not belong together. */
+static void test_audit(void **state)
+{
+	struct sbox *box = *state;
+	struct rs_report rep;
+
+	sbox_entry(box, 1, "of nobody", 99, 1);
+	sbox_file(box, 98, 0, 0);
+	sbox_frame(box);
+	sbox_fold_ok(box);
+	rs_report_init(&rep);
+	assert_int_equal(rs_store_verify(box->store, &rep, NULL, NULL),
+			 -EUCLEAN);
+	assert_int_equal(rep.n_findings, 2);
+	assert_int_equal(rep.findings[0].kind, RS_FIND_ENTRY);
+	assert_int_equal(rep.findings[0].ino, 99);
+	assert_string_equal(rep.findings[0].name, "of nobody");
+	assert_int_equal(rep.findings[1].kind, RS_FIND_ORPHAN);
+	assert_int_equal(rep.findings[1].ino, 98);
+	rs_report_release(&rep);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +520,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_while_open,
 						sbox_set_up, sbox_tear_down),
 		cmocka_unit_test_setup_teardown(test_rot, sbox_set_up,
+						sbox_tear_down),
+		cmocka_unit_test_setup_teardown(test_salvage_deep, sbox_set_up,
+						sbox_tear_down),
+		cmocka_unit_test_setup_teardown(test_audit, sbox_set_up,
 						sbox_tear_down),
 	};
 
