@@ -143,10 +143,24 @@ case_begin()
 	trap 'exit 143' TERM
 	disk_mkfs "$host_fs"
 	disk_mount
+	disks=(d0)
 	store=$DISK_MNT/store
 	if [ "$backend" = plain ]; then
 		mnt=$DISK_MNT/tree
 	fi
+}
+
+# second_disk [DISKSIM OPTIONS]: for the ring, which then is ring_file.
+second_disk()
+{
+	disk_use d1
+	disk_start "$work/ring.img" 64M "$@"
+	disk_mkfs ext4
+	disk_mount
+	disks+=(d1)
+	# shellcheck disable=SC2034 # the caller's
+	ring_file=$DISK_MNT/ring
+	disk_use d0
 }
 
 # wait_for SECONDS COMMAND...
@@ -350,9 +364,21 @@ host_repair()
 	esac
 }
 
-# After a cut: the same medium, a fresh simulator, loop device and mount.
-# shellcheck disable=SC2119
+# After a cut: the same media, fresh simulators, loop devices and mounts.
 power_back()
+{
+	local disk
+
+	for disk in "${disks[@]}"; do
+		disk_use "$disk"
+		disk_back
+	done
+	disk_use d0
+	store=$DISK_MNT/store
+}
+
+# shellcheck disable=SC2119
+disk_back()
 {
 	disk_reopen 2>"$work/reopen.log" || {
 		disk__alive "$DISK_PID" && host_repair && disk_mount
@@ -360,7 +386,6 @@ power_back()
 		cat "$work/reopen.log"
 		fail "the disk's filesystem doesn't come back"
 	}
-	store=$DISK_MNT/store
 }
 
 # The recovered spool is as good as any: work on it, and end orderly.

@@ -21,6 +21,8 @@
 #	mount       also during a start that recovers
 #	kill        the daemon dies between a write and its flush and is started
 #	            again; an untouched file is fsynced; then the cut
+#	apart       the ring on a disk of its own: the daemon dies between a write and
+#	            its flush; recover folds what only a cache has; then the cut
 #	failflush   a flush fails; the poisoned mount is looked at, killed and
 #	            started again; then the cut
 # timeout: 900
@@ -32,7 +34,7 @@ enter "$@"
 self=$0
 filesystems=(ext4 xfs btrfs)
 modes=(time write flush checkpoint wrap full umount recover mount kill
-	failflush)
+	failflush apart)
 if [ "$backend" = plain ]; then
 	modes=(time write flush)
 fi
@@ -85,7 +87,13 @@ cut_at()
 # If the moment that was asked for didn't come: now.
 cut_now()
 {
-	disk_ctl cut "$seed" >/dev/null 2>&1 || true
+	local disk
+
+	for disk in "${disks[@]}"; do
+		disk_use "$disk"
+		disk_ctl cut "$seed" >/dev/null 2>&1 || true
+	done
+	disk_use d0
 }
 
 is_red()
@@ -203,6 +211,28 @@ cut_in_mount()
 	bring_back
 }
 
+# The store may not get ahead of what is durable in the ring.
+cut_two_disks()
+{
+	roll 5 60
+	spool_umount
+	RS_KILL_FLUSH=$rolled RS_KILL_FLUSH_FILE=ring \
+		LD_PRELOAD=$RS_BUILD/tests/crash/killflush.so spool_mount
+	work_on
+	writers_wait
+	[ "$writers_rc" = 3 ] || fail "the daemon didn't die at its flush"
+	spool_kill
+	# The first that recover writes to the ring is the seal.
+	roll 1 2
+	disk_use d1
+	disk_ctl cutat write "$rolled" "$seed" >/dev/null
+	disk_use d0
+	rspoolctl recover "$store" >"$work/recover.log" 2>&1 || true
+	cut_now
+	power_back
+	bring_back
+}
+
 # Between write and flush the frame is in the drive's cache and nowhere else,
 # a page of the store in the kernel's.
 cut_after_kill()
@@ -291,7 +321,12 @@ one()
 	[[ $seed =~ ^[0-9]+$ ]] || fail "no cut '$id'"
 	draw "$seed" "$mode"
 	case_begin "$fs" --times "flush=$flush_us"
-	spool_init "$ring" "$capacity"
+	if [ "$mode" = apart ]; then
+		second_disk --times "flush=$flush_us"
+		spool_init "$ring" "$capacity" --ring "$ring_file"
+	else
+		spool_init "$ring" "$capacity"
+	fi
 	spool_mount
 	phase_begin "$seed"
 	if [ -n "${RS_CRASH_LIE:-}" ]; then
@@ -307,6 +342,7 @@ one()
 	recover) cut_in_recover ;;
 	mount) cut_in_mount ;;
 	kill) cut_after_kill ;;
+	apart) cut_two_disks ;;
 	failflush) cut_after_failed_flush ;;
 	*) fail "no mode '$mode'" ;;
 	esac

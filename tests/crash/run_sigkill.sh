@@ -69,11 +69,8 @@ chance "$seed"
 spool_init 1M 24M
 spool_mount
 for ((i = 1; i <= rounds; i++)); do
-	round "$i" >"$work/round.log" 2>&1 || {
-		cat "$work/round.log"
-		say "again with: run_sigkill.sh $i $seed"
-		exit 1
-	}
+	say "round $i (run_sigkill.sh $i $seed)"
+	round "$i"
 done
-say "$(tail -n 1 "$work/round.log") (last of $rounds rounds)"
+say "$rounds rounds, then the end in order"
 go_on "$seed"
