@@ -27,8 +27,9 @@ struct rs_fold_limit {
  * *ret_done: frames folded. rep (may be NULL): replayed frames, records and
  * bytes are added, and findings, which also add to the root's damage.
  * gap: frames before are missing, so predecessor numbers are compared
- * strictly and mismatching inodes become suspect (DESIGN "Damage"); without
- * gap a mismatch is damage too and reported.
+ * strictly and mismatching inodes become suspect (G7), and entries of which
+ * inode or directory is missing are not put; without gap a mismatch is damage
+ * too and reported.
  * Errors: nothing was changed after -ENOSPC, -ENOMEM (again later); -EIO,
  * -EUCLEAN: this process must not write the store again (C6).
  */

@@ -183,13 +183,6 @@ int rs_store_open(const char *dir, const struct rs_crypto *crypto,
 	return 0;
 }
 
-int rs_store_flush(struct rs_store *store)
-{
-	if (store->mode == RS_STORE_RDONLY)
-		return -EROFS;
-	return rs_kv_sync(store->kv);
-}
-
 void rs_store_root(struct rs_store *store, struct rs_root *ret_root)
 {
 	pthread_mutex_lock(&store->lock);

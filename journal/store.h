@@ -8,7 +8,7 @@
  *   'E' parent hash16            entry: child, dtype, frame, name
  *   'L' ino part(2)              symlink target, parts of RS_PART bytes
  *   'X' ino hash16 part(2)       xattr: name (part 0), value parts
- *   'Z' ino                      reap list
+ *   'Z' ino                      reap list: chunks that are dead but there
  *   'D' ino chunk(8)             RS_CHUNK bytes of data at chunk * RS_CHUNK
  * Each value ends with a 36-byte trailer: salt(16) of its transaction,
  * counter(4), tag(16) over store id, key, value.
@@ -50,7 +50,7 @@ enum rs_store_mode {
 };
 
 /*
- * Make an empty store in dirfd/data.mdb (and lock.mdb, both 0600) holding
+ * Make an empty store in dir: data.mdb (and lock.mdb, both 0600) holding
  * the root directory (ino 1, mode 0755, owner as given, times now), applied
  * 0, ceiling RS_INO_FIRST; reserve bytes of disk space (fallocate).
  * Errors: -EEXIST, -ENOSPC, ...; nothing is left then.
@@ -61,10 +61,10 @@ RS_MUST_USE int rs_store_create(const char *dir, const struct rs_crypto *crypto,
 				uint64_t reserve);
 
 /*
- * Look at data.mdb with pread only: file size, both metas. Then walk all
- * metadata in a child process with a time limit (in this process when
- * inline_walk is set: fuzzers and tests) and compare counts and sum with the
- * root. Errors: -EUCLEAN (damage; a finding says which), -ENOENT, -ENOMEM...
+ * Look at data.mdb with pread only: file size, both metas, pages of metadata,
+ * list of free pages. Then walk all metadata in a child process that is given
+ * up when it makes no progress (in this process when inline_walk is set:
+ * fuzzers and tests) and compare counts and sum with the root. Errors: -EUCLEAN (damage; a finding says which), -ENOENT, -ENOMEM...
  * Opens nothing that stays open.
  */
 RS_MUST_USE int rs_store_check(const char *dir, const struct rs_crypto *crypto,
@@ -80,8 +80,6 @@ RS_MUST_USE int rs_store_open(const char *dir, const struct rs_crypto *crypto,
 			      enum rs_store_mode mode,
 			      struct rs_store **ret_store);
 void rs_store_close(struct rs_store *store);
-/* Flush data.mdb once, as after a process was killed (DESIGN "Recovery"). */
-RS_MUST_USE int rs_store_flush(struct rs_store *store);
 /*
  * How many values did not prove themselves since it was opened, when read
  * or folded over; the last of them (may be NULL).

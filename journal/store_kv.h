@@ -33,8 +33,6 @@ struct rs_kv_item {
 RS_MUST_USE int rs_kv_open(const char *dir, unsigned int flags,
 			   struct rs_kv **ret_kv);
 void rs_kv_close(struct rs_kv *kv);
-/* Flush the file, whatever was or was not written through this handle. */
-RS_MUST_USE int rs_kv_sync(struct rs_kv *kv);
 /* bytes in pages that hold something, free list included */
 RS_MUST_USE int rs_kv_used(struct rs_kv *kv, uint64_t *ret_bytes);
 int rs_kv_broken(struct rs_kv *kv);

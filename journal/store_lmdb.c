@@ -228,11 +228,6 @@ int rs_kv_broken(struct rs_kv *kv)
 	return atomic_load(&kv->broken);
 }
 
-int rs_kv_sync(struct rs_kv *kv)
-{
-	return to_errno(mdb_env_sync(kv->env, 1));
-}
-
 /* A guarded call faulted. */
 static int faulted(struct rs_kv_txn *txn)
 {
