@@ -53,7 +53,8 @@ struct rs_ll_call {
 	struct rs_attr attr; /* SETATTR */
 	int mode;	     /* FALLOCATE: FALLOC_FL_; LSEEK: whence */
 	const void *data;    /* WRITE: len bytes; parked: our own copy */
-	uint64_t deadline;   /* ms of CLOCK_MONOTONIC; ENOSPC after it */
+	uint64_t deadline;   /* ms of CLOCK_MONOTONIC: ENOSPC then; 0: room was
+			      * never short */
 };
 
 struct rs_ll_queue {
@@ -69,6 +70,7 @@ struct rs_ll_park {
 	struct rs_ll_queue cold; /* wait for data from the store */
 	int trying; /* the parker has the head of room in its hands */
 	int space, stop;
+	uint64_t stall; /* ms */
 	uint64_t stalled;
 	int told; /* RS_LL_PARK_FULL was said for this shortage */
 	unsigned int threads;

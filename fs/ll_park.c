@@ -19,7 +19,8 @@
  *    of one of our threads; whoever has it replies.
  * I2 New writes queue behind those that wait, so that a stream of small ones
  *    can't starve a large one. What may free room (truncate) tries first.
- * I3 Nobody waits for ever: ENOSPC after `stall` seconds (DESIGN G10).
+ * I3 Nobody waits for ever: ENOSPC `stall` seconds after room was short
+ *    first (DESIGN G10), but not while data is being read or was.
  * I4 What waits is bounded in bytes; beyond it ENOSPC comes at once.
  *
  * LOCKS  park->lock covers the queues, nothing is called under it.
@@ -109,12 +110,17 @@ static int late_err(const struct rs_ll_call *call)
 	return brings_data(call) ? -ENOSPC : -ENOMEM;
 }
 
-/* Queue call for err; 0 if that is not possible. Lock held. */
+/*
+ * Queue call for err; 0 if that is not possible. Lock held. Its time begins
+ * when room is short first: a slow disk is no lack of room.
+ */
 static int enqueue(struct rs_ll_park *park, struct rs_ll_call *call, int err)
 {
 	if (park->stop)
 		return 0;
 	if (err == RS_EPARK) {
+		if (!call->deadline)
+			call->deadline = rs_ll_now_ms() + park->stall;
 		push_tail(&park->room, call);
 		pthread_cond_signal(&park->wake);
 	} else {
@@ -158,7 +164,6 @@ static void park_call(struct rs_ll *ll, const struct rs_ll_call *call, int err)
 		rs_ll_reply_err(call->req, -ENOMEM);
 		return;
 	}
-	copy->deadline = rs_ll_now_ms() + (uint64_t)ll->cfg.stall * 1000;
 	pthread_mutex_lock(&park->lock);
 	held = park->room.bytes + park->cold.bytes;
 	if (held + (copy->data ? copy->len : 0) <= PARK_BYTES_MAX)
@@ -227,22 +232,26 @@ static int retry_head(struct rs_ll *ll)
 	return 1;
 }
 
-static void wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock,
-		    unsigned int ms)
+/* Until space() was told or RETRY_MS are over. Lock held. */
+static void wait_space(struct rs_ll_park *park)
 {
 	struct timespec ts;
+	int err = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_nsec += (long)ms * 1000000;
+	ts.tv_nsec += (long)RETRY_MS * 1000000;
 	ts.tv_sec += ts.tv_nsec / 1000000000;
 	ts.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(cond, lock, &ts);
+	while (!park->space && !park->stop && !err)
+		err = pthread_cond_timedwait(&park->wake, &park->lock, &ts);
+	park->space = 0;
 }
 
 static void *parker(void *arg)
 {
 	struct rs_ll *ll = arg;
 	struct rs_ll_park *park = &ll->park;
+	uint64_t n;
 
 	pthread_setname_np(pthread_self(), "rs-parker");
 	pthread_mutex_lock(&park->lock);
@@ -250,11 +259,12 @@ static void *parker(void *arg)
 		if (!park->room.head) {
 			park->told = 0;
 			pthread_cond_wait(&park->wake, &park->lock);
-		} else if (!park->space) {
-			wait_ms(&park->wake, &park->lock, RETRY_MS);
+			continue;
 		}
-		park->space = 0;
-		while (!park->stop && retry_head(ll))
+		wait_space(park);
+		/* once round: what comes back from a reader waits again */
+		n = park->room.n;
+		while (n-- > 0 && !park->stop && retry_head(ll))
 			;
 	}
 	pthread_mutex_unlock(&park->lock);
@@ -287,16 +297,17 @@ static void serve_cold(struct rs_ll *ll, struct rs_ll_call *call)
 	int queued = 0, err;
 
 	err = load(ll, call);
-	if (!err)
+	if (!err) {
+		call->deadline = 0;
 		err = rs_ll_try(ll, call);
-	else if (err != RS_EPARK && err != RS_EPARK_COLD)
+	} else if (err != RS_EPARK && err != RS_EPARK_COLD)
 		rs_ll_reply_err(call->req, err);
 	if (err != RS_EPARK && err != RS_EPARK_COLD) {
 		free_call(call);
 		return;
 	}
 	/* no RAM now, or it was dropped again before we came */
-	if (rs_ll_now_ms() < call->deadline) {
+	if (!call->deadline || rs_ll_now_ms() < call->deadline) {
 		pthread_mutex_lock(&park->lock);
 		queued = enqueue(park, call, err);
 		pthread_mutex_unlock(&park->lock);
@@ -343,9 +354,8 @@ void rs_ll_park_init(struct rs_ll_park *park)
 	park->cold.tail = &park->cold.head;
 }
 
-int rs_ll_park_start(struct rs_ll *ll)
+static int start_threads(struct rs_ll *ll, struct rs_ll_park *park)
 {
-	struct rs_ll_park *park = &ll->park;
 	unsigned int i;
 	int err;
 
@@ -357,6 +367,14 @@ int rs_ll_park_start(struct rs_ll *ll)
 		park->threads++;
 	}
 	return 0;
+}
+
+int rs_ll_park_start(struct rs_ll *ll)
+{
+	struct rs_ll_park *park = &ll->park;
+
+	park->stall = (uint64_t)ll->cfg.stall * 1000;
+	return start_threads(ll, park);
 }
 
 static void drain(struct rs_ll_queue *queue)
