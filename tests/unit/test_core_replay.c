@@ -29,6 +29,7 @@ static struct {
 	struct rs_report rep;
 	uint64_t ram;
 	int threads;
+	int damaged; /* findings are expected */
 } log_box;
 
 static uint64_t seed;
@@ -76,7 +77,7 @@ static void open_store(void)
 	core_cfg.journal = log_box.journal;
 	assert_int_equal(rs_core_new(&core_cfg, &log_box.core), 0);
 	assert_int_equal(rs_core_load_tree(log_box.core, &log_box.rep), 0);
-	if (log_box.rep.n_findings)
+	if (log_box.rep.n_findings && !log_box.damaged)
 		fail_msg("finding: ino %llu frame %llu: %s",
 			 (unsigned long long)log_box.rep.findings[0].ino,
 			 (unsigned long long)log_box.rep.findings[0].number,
@@ -112,6 +113,7 @@ static int setup(void **state)
 	assert_int_equal(rs_journal_init_store(&spec, &cow), 0);
 	log_box.ram = 64 << 20;
 	log_box.threads = 0;
+	log_box.damaged = 0;
 	open_store();
 	return 0;
 }
@@ -948,6 +950,50 @@ static void test_staged_in_many_frames(void **state)
 	stage(body, sizeof(body));
 }
 
+static void more_data_than_ram(unsigned int files, size_t len)
+{
+	static uint8_t body[300000], buf[300000];
+	struct rs_core_status status;
+	uint64_t ino[64];
+	char name[8];
+	unsigned int i;
+	ssize_t n;
+
+	for (i = 0; i < files; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		create(name, "");
+		ino[i] = ino_of(1, name);
+		memset(body, (int)i + 1, len);
+		while ((n = rs_core_write(log_box.core, ino[i], body, len, 0,
+					  0)) == RS_EPARK)
+			make_room();
+		assert_int_equal(n, len);
+		rs_core_status(log_box.core, &status);
+		assert_true(status.ram_bytes <= log_box.ram);
+	}
+	for (i = 0; i < files; i++) {
+		memset(body, (int)i + 1, len);
+		assert_int_equal(read_all(ino[i], buf, sizeof(buf)), len);
+		assert_memory_equal(buf, body, len);
+		rs_core_status(log_box.core, &status);
+		assert_true(status.ram_bytes <= log_box.ram);
+	}
+}
+
+static void test_more_data_than_ram(void **state)
+{
+	struct rs_core_status status;
+
+	(void)state;
+	crash();
+	log_box.ram = 3 << 20;
+	open_store();
+	more_data_than_ram(60, 200000);
+	rs_core_status(log_box.core, &status);
+	assert_true(status.cold_bytes > 8 << 20);
+	assert_int_equal(status.data_bytes, 60 * 49 * RS_PAGE);
+}
+
 /* A frame with the inode and not with the entry: as a crash leaves it. */
 static void test_staged_without_entry_is_dropped(void **state)
 {
@@ -979,6 +1025,121 @@ static void test_staged_without_entry_is_dropped(void **state)
 	assert_true(ino_of(1, "f"));
 }
 
+/* A record that no core would write. */
+static void forge(const struct rs_rec *rec)
+{
+	assert_int_equal(
+		rs_journal_reserve(log_box.journal, 4096, RS_NEED_SMALL), 0);
+	rs_journal_begin(log_box.journal);
+	rs_journal_put(log_box.journal, rec, NULL);
+	rs_journal_end(log_box.journal);
+	rs_journal_unreserve(log_box.journal, 4096);
+}
+
+static unsigned int findings(enum rs_finding_kind kind)
+{
+	unsigned int n = 0;
+	size_t i;
+
+	for (i = 0; i < log_box.rep.n_findings; i++)
+		n += log_box.rep.findings[i].kind == kind;
+	return n;
+}
+
+static void reopen_damaged(void)
+{
+	assert_int_equal(rs_journal_commit_once(log_box.journal), 0);
+	crash();
+	log_box.damaged = 1;
+	open_store();
+}
+
+static void test_missing_change_is_suspect(void **state)
+{
+	struct rs_rec rec = { .type = RS_REC_DATA, .prev = 77, .off = 0 };
+	struct rs_attr attr = { .size = 5 };
+	struct rs_core_status status;
+	struct rs_stat st;
+	uint64_t ino;
+	char buf[8];
+
+	(void)state;
+	create("f", "good");
+	create("g", "fine");
+	rec.ino = ino = ino_of(1, "f");
+	rec.data = (const uint8_t *)"evil";
+	rec.data_len = 4;
+	assert_int_equal(rs_journal_commit_once(log_box.journal), 0);
+	forge(&rec);
+	reopen_damaged();
+	assert_int_equal(findings(RS_FIND_INODE), 1);
+	assert_int_equal(log_box.rep.findings[0].ino, ino);
+	rs_core_status(log_box.core, &status);
+	assert_int_equal(status.suspects, 1);
+	/* name, size and times are known, the bytes are not served */
+	assert_int_equal(ino_of(1, "f"), ino);
+	assert_int_equal(rs_core_read(log_box.core, ino, buf, 8, 0), -EIO);
+	assert_int_equal(rs_core_write(log_box.core, ino, "x", 1, 0, 0), -EIO);
+	assert_int_equal(
+		rs_core_setattr(log_box.core, ino, &attr, RS_SET_SIZE, &st),
+		-EIO);
+	assert_int_equal(rs_core_read(log_box.core, ino_of(1, "g"), buf, 8, 0),
+			 4);
+	/* emptied, it is good again */
+	attr.size = 0;
+	assert_int_equal(
+		rs_core_setattr(log_box.core, ino, &attr, RS_SET_SIZE, &st), 0);
+	assert_int_equal(rs_core_write(log_box.core, ino, "x", 1, 0, 0), 1);
+	assert_int_equal(rs_core_read(log_box.core, ino, buf, 8, 0), 1);
+	rs_core_status(log_box.core, &status);
+	assert_int_equal(status.suspects, 0);
+}
+
+static void forge_entry(uint64_t dir, const char *name, uint64_t child,
+			uint64_t prev)
+{
+	struct rs_rec rec = { .type = RS_REC_ENTRY_PUT, .dtype = 4 };
+
+	rec.ino = dir;
+	rec.prev = prev;
+	rec.child = child;
+	rec.name = (const uint8_t *)name;
+	rec.name_len = (uint32_t)strlen(name);
+	forge(&rec);
+}
+
+static void test_what_is_no_tree_is_cut(void **state)
+{
+	uint64_t a, b, prev;
+	struct rs_stat st;
+
+	(void)state;
+	assert_int_equal(rs_core_mknod(log_box.core, 1, "a", who,
+				       S_IFDIR | 0700, 0, &st),
+			 0);
+	a = st.ino;
+	assert_int_equal(rs_core_mknod(log_box.core, a, "b", who,
+				       S_IFDIR | 0700, 0, &st),
+			 0);
+	b = st.ino;
+	create("f", "text");
+	prev = rs_journal_open_number(log_box.journal);
+	assert_int_equal(rs_journal_commit_once(log_box.journal), 0);
+	forge_entry(b, "cycle", a, prev);
+	forge_entry(1, "second", b, prev);
+	forge_entry(1, "ghost", 4242, prev);
+	reopen_damaged();
+	assert_int_equal(findings(RS_FIND_ENTRY), 3);
+	assert_int_equal(ino_of(1, "ghost"), 0);
+	assert_true(ino_of(1, "f"));
+	assert_int_equal(ino_of(1, "a"), a);
+	/* b has one of its two names; nothing leads round in a circle */
+	assert_true((ino_of(1, "second") == b) != (ino_of(a, "b") == b));
+	assert_int_equal(ino_of(b, "cycle"), 0);
+	RS_AUTO_FREE char *text = tree_text();
+	assert_non_null(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -993,7 +1154,10 @@ int main(void)
 		TEST(test_sparse_cold_file),
 		TEST(test_staged_file),
 		TEST(test_staged_in_many_frames),
+		TEST(test_more_data_than_ram),
 		TEST(test_staged_without_entry_is_dropped),
+		TEST(test_missing_change_is_suspect),
+		TEST(test_what_is_no_tree_is_cut),
 		TEST(test_random_lives),
 	};
 
