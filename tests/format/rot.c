@@ -174,15 +174,15 @@ static int flips(const struct options *opt, struct rot_store *store,
 	for (off = 0; off < store->len[file]; off++) {
 		uint8_t good = store->good[file][off];
 		int used = rot_is_used(store, file, off);
+		unsigned int bad;
 
 		if (off % (used ? opt->step : 64))
 			continue;
 		if (!mine(opt, store->name, what, off, n++))
 			continue;
 		/* one bit here, all of them there */
-		rot_put(store, file, off,
-			off & 1 ? (uint8_t)(good ^ (1 << off % 8))
-				: (uint8_t)~good);
+		bad = off & 1 ? good ^ 1u << off % 8 : ~(unsigned int)good;
+		rot_put(store, file, off, (uint8_t)(bad & 0xffu));
 		if (judge(store, totals))
 			return 1;
 		rot_put(store, file, off, good);
