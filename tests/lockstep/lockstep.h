@@ -111,6 +111,7 @@ struct ls {
 	bool tmpfs[LS_SIDES]; /* strict inode and block rules */
 	mode_t umask;
 	bool tmpfile; /* both sides have O_TMPFILE */
+	bool direct;  /* and O_DIRECT */
 	struct ls_call call;
 	char history[LS_HISTORY][LS_SAY_LEN];
 	char where[LS_PATH_LEN * 2]; /* what is compared, for the report */

@@ -74,6 +74,17 @@ static bool has_tmpfile(int root)
 	return true;
 }
 
+static bool has_direct(int root)
+{
+	int fd = openat(root, "probe", O_CREAT | O_RDWR | O_DIRECT, 0600);
+
+	unlinkat(root, "probe", 0);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 /* Open both roots, also again after the mount was replaced. */
 void ls_sides_open(struct ls *ls)
 {
@@ -91,6 +102,9 @@ void ls_sides_open(struct ls *ls)
 	}
 	ls->tmpfile =
 		has_tmpfile(ls->root[LS_A]) && has_tmpfile(ls->root[LS_B]);
+	if (ls->step == 0)
+		ls->direct = has_direct(ls->root[LS_A]) &&
+			     has_direct(ls->root[LS_B]);
 	if (!ls->tmpfile)
 		ls_excuse(LS_EX_TMPFILE);
 }
