@@ -25,6 +25,7 @@ static const struct flag open_flags[] = {
 	{ O_DSYNC, 2, "O_DSYNC" },	   { O_SYNC, 2, "O_SYNC" },
 	{ O_DIRECTORY, 6, "O_DIRECTORY" }, { O_NOFOLLOW, 10, "O_NOFOLLOW" },
 	{ O_NOATIME, 5, "O_NOATIME" },	   { O_PATH, 2, "O_PATH" },
+	{ O_DIRECT, 4, "O_DIRECT" },
 };
 
 static const char *const accmode[] = { "O_RDONLY", "O_WRONLY", "O_RDWR",
@@ -46,6 +47,8 @@ static bool pick_open(struct ls *ls, struct ls_call *c)
 	ls_say(c, ", %s", accmode[c->flags]);
 	for (i = 0; i < sizeof(open_flags) / sizeof(open_flags[0]); i++) {
 		if (!ls_chance(ls, open_flags[i].percent))
+			continue;
+		if (open_flags[i].bit == O_DIRECT && !ls->direct)
 			continue;
 		c->flags |= open_flags[i].bit;
 		ls_say(c, "|%s", open_flags[i].name);
