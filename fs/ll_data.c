@@ -50,12 +50,36 @@ static ssize_t try_read(struct rs_ll *ll, const struct rs_ll_call *call)
 	return n;
 }
 
+/*
+ * The kernel's own writeback of a mapping (MAP_SHARED): it takes no notice of
+ * a short count and would drop the rest unseen. All of it, or an error for
+ * msync; to write the front again after a pause does no harm.
+ */
+static ssize_t write_whole(struct rs_ll *ll, const struct rs_ll_call *call)
+{
+	const uint8_t *data = call->data;
+	uint64_t done = 0;
+	ssize_t n;
+
+	do {
+		n = rs_core_write(ll->core, call->ino, data + done,
+				  call->len - done, call->off + done, 0);
+		if (n < 0)
+			return n;
+		done += (uint64_t)n;
+	} while (n > 0 && done < call->len);
+	return (ssize_t)done;
+}
+
 static ssize_t try_write(struct rs_ll *ll, const struct rs_ll_call *call)
 {
 	ssize_t n;
 
-	n = rs_core_write(ll->core, call->ino, call->data, call->len, call->off,
-			  0);
+	if (call->whole)
+		n = write_whole(ll, call);
+	else
+		n = rs_core_write(ll->core, call->ino, call->data, call->len,
+				  call->off, 0);
 	if (n >= 0)
 		fuse_reply_write(call->req, (size_t)n);
 	return n;
@@ -155,9 +179,9 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
 		.off = (uint64_t)off,
 		.len = size,
 		.data = buf,
+		.whole = fi->writepage,
 	};
 
-	(void)fi;
 	rs_ll_submit(rs_ll_of(req), &call);
 }
 

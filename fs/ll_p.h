@@ -53,6 +53,7 @@ struct rs_ll_call {
 	struct rs_attr attr; /* SETATTR */
 	int mode;	     /* FALLOCATE: FALLOC_FL_; LSEEK: whence */
 	const void *data;    /* WRITE: len bytes; parked: our own copy */
+	int whole;	     /* WRITE: a short count is no answer */
 	uint64_t deadline;   /* ms of CLOCK_MONOTONIC: ENOSPC then; 0: room was
 			      * never short */
 };
