@@ -272,6 +272,10 @@ static int range_locked(struct rs_core *core, uint64_t ino,
 	step->end = (step->off / RS_PAGE + ALLOC_STEP) * RS_PAGE;
 	if (step->end > range->end)
 		step->end = range->end;
+	/* The kernel learns of a new size only if all of it succeeds. */
+	step->mode = range->mode;
+	if (step->end < range->end)
+		step->mode |= FALLOC_FL_KEEP_SIZE;
 	err = alloc_step(core, inode, step);
 	if (!err)
 		step->off = step->end;

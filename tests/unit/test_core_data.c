@@ -344,6 +344,11 @@ static void test_ram(void **state)
 	ino = rs_box_file(&box, 1, "f");
 	assert_int_equal(rs_core_write(box.core, ino, buf, sizeof(buf), 0, 0),
 			 sizeof(buf));
+	/* it fails on its way, and the kernel goes on with the old size */
+	assert_int_equal(rs_core_fallocate(box.core, ino, 0, 0, 16 << 20),
+			 -ENOSPC);
+	assert_int_equal(rs_box_stat(&box, ino).size, sizeof(buf));
+	assert_true(rs_box_stat(&box, ino).blocks > sizeof(buf) / RS_PAGE);
 }
 
 static void test_huge_file_goes(void **state)
