@@ -181,7 +181,8 @@ int rs_ctl_find(const char *mnt, int *ret_fd)
 
 		if (strlen(list.gl_pathv[i]) >= sizeof(addr.sun_path))
 			continue;
-		strcpy(addr.sun_path, list.gl_pathv[i]);
+		memcpy(addr.sun_path, list.gl_pathv[i],
+		       strlen(list.gl_pathv[i]) + 1);
 		if (connect_to(&addr, &fd) || !serves(fd, mnt))
 			continue;
 		*ret_fd = rs_steal_fd(&fd);
