@@ -525,6 +525,7 @@ static void op_tmpfile(void)
 		op_fallocate(st.ino);
 	op_xattr(st.ino);
 	/* staging waits for room, and here nobody else makes any */
+	make_room();
 	commit();
 	/* may fail with -EEXIST: then it stays staged until the forget */
 	if (rnd(4) &&
