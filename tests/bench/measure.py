@@ -24,6 +24,7 @@ OPCODES = {1: "LOOKUP", 2: "FORGET", 3: "GETATTR", 4: "SETATTR", 9: "MKDIR",
            22: "GETXATTR", 25: "FLUSH", 26: "INIT", 27: "OPENDIR",
            28: "READDIR", 29: "RELEASEDIR", 30: "FSYNCDIR", 35: "CREATE",
            42: "BATCH_FORGET", 44: "READDIRPLUS"}
+PR_SET_PDEATHSIG = 1    # linux/prctl.h
 # No caller waits for these.
 ASYNC = {"FORGET", "BATCH_FORGET", "RELEASE", "RELEASEDIR", "INIT"}
 
@@ -99,18 +100,24 @@ def disk_counts(args):
 
 
 def run(args):
-    """The command's JSON. It and its children die with us."""
+    """The command's JSON. It and its children die with us, and we with the
+    runner: a replay that went on would hold the mount."""
+    ends = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+
     def alone():
         os.setpgid(0, 0)
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    child = subprocess.Popen(args.command, stdout=subprocess.PIPE,
-                             preexec_fn=alone)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
 
     def end(signum, frame):
         os.killpg(child.pid, signal.SIGKILL)
         sys.exit(128 + signum)
-    for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    child = subprocess.Popen(args.command, stdout=subprocess.PIPE,
+                             preexec_fn=alone)
+    for sig in ends:
         signal.signal(sig, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
     try:
         out, _ = child.communicate(timeout=args.limit)
     except subprocess.TimeoutExpired:
@@ -147,6 +154,7 @@ def main():
     parser.add_argument("--limit", type=int, default=600)
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
     state = status(args)
     disk = disk_counts(args)
