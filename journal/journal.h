@@ -45,7 +45,8 @@ struct rs_journal_cfg {
 /*
  * Make an empty store in dir, which must be an empty directory or not exist
  * (0700). Marker last; after a failure everything made is removed.
- * Errors: -ENOTEMPTY, -EINVAL (sizes), -ENOSPC, ...
+ * Errors: -ENOTEMPTY, -EBUSY (somebody makes one there), -EINVAL (sizes),
+ * -ENOSPC, ...
  */
 struct rs_store_spec {
 	const char *dir, *ring_path; /* ring_path NULL: in dir */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "journal/journal_p.h"
@@ -80,6 +81,10 @@ static int make_dir(struct made *m)
 	m->dirfd = open(m->spec->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->dirfd < 0)
 		return -errno;
+	/* Two at once would both find it empty; the undo of the one that
+	 * comes too late would take the other's marker. */
+	if (flock(m->dirfd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	empty = is_empty(m->dirfd);
 	if (empty <= 0)
 		return empty < 0 ? empty : -ENOTEMPTY;
@@ -231,8 +236,8 @@ int rs_journal_init_store(const struct rs_store_spec *given, int *ret_cow)
 	if (!sizes_ok(&spec))
 		return -EINVAL;
 	err = make_dir(&m);
-	/* Not empty: nothing in it is ours. */
-	if (err == -ENOTEMPTY || m.dirfd < 0)
+	/* Not empty or somebody else's: nothing in it is ours. */
+	if (err == -ENOTEMPTY || err == -EBUSY || m.dirfd < 0)
 		goto out;
 	if (err == 0)
 		err = spec.seam->random(spec.seam->ctx, m.id, sizeof(m.id));

@@ -119,6 +119,11 @@ static int say_failure(const struct rs_store_spec *spec, int err)
 		       " own",
 		       spec->dir);
 		return RS_EXIT_FAILED;
+	case -EBUSY:
+		rs_say("cannot make '%s': somebody else is making or mounting"
+		       " a store there",
+		       spec->dir);
+		return RS_EXIT_FAILED;
 	case -EINVAL:
 		return rs_say_usage("the sizes make no sense: ring %s (from"
 				    " 16M), capacity %s",

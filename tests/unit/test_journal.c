@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -442,7 +443,7 @@ static void test_init_refuses(void **state)
 				      .seam = &box->fake.seam };
 	struct stat before, after;
 	char path[4200];
-	int cow;
+	int cow, fd;
 
 	assert_int_equal(stat(box->dir, &before), 0);
 	assert_int_equal(rs_journal_init_store(&spec, &cow), -ENOTEMPTY);
@@ -458,6 +459,15 @@ static void test_init_refuses(void **state)
 	unsetenv("RSPOOL_TEST_RING");
 	assert_int_equal(rs_journal_init_store(&spec, &cow), -EINVAL);
 	setenv("RSPOOL_TEST_RING", "1", 1);
+	/* another one is being made in it: hands off */
+	assert_int_equal(mkdir(path, 0755), 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(rs_journal_init_store(&spec, &cow), -EBUSY);
+	assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(after.st_mode & 07777, 0755);
+	close(fd);
+	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(stat(path, &after), -1);
 }
 
