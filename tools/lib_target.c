@@ -192,6 +192,12 @@ int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
 	code = store_of(path, store, ret_mnt);
 	if (code)
 		return code;
+	/* detached, but some process still uses it */
+	if (!ret_mnt[0] && !has_marker(store) &&
+	    rs_ctl_find(store, ret_fd) == 0) {
+		snprintf(ret_mnt, PATH_MAX, "%s", store);
+		return 0;
+	}
 	if (!ret_mnt[0] && !has_marker(store)) {
 		rs_say("'%s' is neither a mount of rspool nor a store", path);
 		return RS_EXIT_NOT_RUNNING;

@@ -46,4 +46,15 @@ one_line
 "$ctl" umount "$mnt" 2>/dev/null || true
 ! grep -q " $mnt fuse" /proc/self/mounts || fail "umount leaves a dead mount"
 up
+
+# Detached by somebody, but still in use: status and umount say so (4, 1).
+exec 7>>"$mnt/file"
+umount -l "$mnt"
+expect 4 "$ctl" status "$mnt"
+grep -q detached "$work/out" || fail "status: $(cat "$work/out")"
+expect 1 "$ctl" umount "$mnt"
+grep -q detached "$work/err" || fail "umount: $(cat "$work/err")"
+exec 7>&-
+wait_for 60 ended "$daemon" || fail "the daemon outlives its last user"
+up
 down
