@@ -80,6 +80,7 @@ static int parse(int argc, char **argv, struct call *call)
 {
 	int c, code;
 
+	opterr = 0; /* one line says it */
 	while ((c = getopt(argc, argv, "sfnvN:o:t:h")) != -1) {
 		switch (c) {
 		case 'f':

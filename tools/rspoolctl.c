@@ -154,7 +154,10 @@ static int parse(const struct rs_cmd *cmd, int argc, char **argv,
 
 	fill_longs(longs);
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":o:", longs, NULL)) != -1) {
+		if (c == ':')
+			return rs_say_usage("%s: option '%s' wants a value",
+					    cmd->name, argv[optind - 1]);
 		if (c == '?')
 			return rs_say_usage("%s: bad option '%s'", cmd->name,
 					    argv[optind - 1]);
