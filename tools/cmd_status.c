@@ -18,7 +18,7 @@
 struct all {
 	const struct rs_args *args;
 	json_t *list; /* with --json */
-	int code, n;
+	int code, n, shown;
 };
 
 /* Number at "a" or "a.b". */
@@ -140,7 +140,9 @@ static int ask(const char *path, json_t **ret_status)
 	return err ? RS_EXIT_FAILED : 0;
 }
 
-static int show(const struct rs_args *args, const char *path, json_t *list)
+/* *shown: how many were printed, an empty line goes between two. */
+static int show(const struct rs_args *args, const char *path, json_t *list,
+		int *shown)
 {
 	json_t *status;
 	int code = ask(path, &status);
@@ -153,6 +155,8 @@ static int show(const struct rs_args *args, const char *path, json_t *list)
 	} else if (args->json) {
 		(void)!rs_json_print(status);
 	} else {
+		if ((*shown)++)
+			putchar('\n');
 		print(status);
 		json_decref(status);
 	}
@@ -165,9 +169,8 @@ static int show_each(void *arg, const char *mnt, const char *source)
 	int code;
 
 	(void)source;
-	if (all->n++ && !all->args->json)
-		putchar('\n');
-	code = show(all->args, mnt, all->list);
+	all->n++;
+	code = show(all->args, mnt, all->list, &all->shown);
 	if (code > all->code)
 		all->code = code;
 	return 0;
@@ -196,7 +199,10 @@ static int show_all(const struct rs_args *args)
 
 static int run(const struct rs_args *args)
 {
-	return args->n ? show(args, args->pos[0], NULL) : show_all(args);
+	int shown = 0;
+
+	return args->n ? show(args, args->pos[0], NULL, &shown)
+		       : show_all(args);
 }
 
 const struct rs_cmd rs_cmd_status = {
