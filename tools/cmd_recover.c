@@ -7,12 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "tools/cmd.h"
 #include "tools/lib_mnt.h"
+#include "tools/lib_place.h"
 #include "tools/lib_progress.h"
 #include "tools/lib_report.h"
 #include "tools/lib_tree.h"
@@ -104,11 +107,31 @@ static int list_tree(const struct rs_args *args, struct rs_core *core)
 
 /* ---- --to ---- */
 
+/* path need not exist yet, but what it stands in does. */
+static int lies_inside(const char *path, const char *store)
+{
+	char real[PATH_MAX], parent[PATH_MAX];
+	int n;
+
+	if (rs_mnt_canon(path, real) == 0)
+		return rs_place_inside(real, store);
+	n = snprintf(parent, sizeof(parent), "%s", path);
+	if (n < 0 || n >= (int)sizeof(parent))
+		return 0; /* mkdir says why not */
+	return rs_mnt_canon(dirname(parent), real) == 0 &&
+	       rs_place_inside(real, store);
+}
+
 /* A new directory, or an empty one; not inside the store. */
-static int open_out(const char *path, int *ret_fd)
+static int open_out(const char *path, const char *store, int *ret_fd)
 {
 	int empty, fd;
 
+	if (lies_inside(path, store)) {
+		rs_say("cannot write to '%s': it lies inside the store '%s'",
+		       path, store);
+		return RS_EXIT_FAILED;
+	}
 	if (mkdir(path, 0700) && errno != EEXIST) {
 		rs_say("cannot make '%s': %s", path, strerror(errno));
 		return RS_EXIT_FAILED;
@@ -128,14 +151,14 @@ static int open_out(const char *path, int *ret_fd)
 	return 0;
 }
 
-static int write_out(const struct rs_args *args, struct rs_core *core,
-		     struct rs_report *rep)
+static int write_out(const struct rs_args *args, const char *store,
+		     struct rs_core *core, struct rs_report *rep)
 {
 	RS_AUTO_FD int fd = -1;
 	uint64_t files, lost;
 	int code;
 
-	code = open_out(args->to, &fd);
+	code = open_out(args->to, store, &fd);
 	if (!code)
 		code = rs_tree_export(core, fd, args->to, &files, &lost);
 	if (code)
@@ -143,8 +166,8 @@ static int write_out(const struct rs_args *args, struct rs_core *core,
 	if (lost)
 		rep->quarantined += lost;
 	if (!args->json)
-		printf("wrote %" PRIu64 " files to '%s', %" PRIu64
-		       " could not be\n",
+		printf("wrote %" PRIu64 " files to '%s', left out %" PRIu64
+		       "\n",
 		       files, args->to, lost);
 	return 0;
 }
@@ -178,7 +201,7 @@ static int look(const struct rs_args *args, const struct rs_target *target)
 		if (args->list)
 			code = list_tree(args, tree.core);
 		if (!code && args->to)
-			code = write_out(args, tree.core, &rep);
+			code = write_out(args, target->store, tree.core, &rep);
 		if (!code && !args->list)
 			code = report(args, target, &rep);
 		if (!code && rs_tree_is_damaged(tree.journal, &rep))

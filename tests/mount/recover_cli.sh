@@ -52,6 +52,10 @@ same_tree "$work/live" "$work/copied" "what --to wrote"
 # a target that is taken
 expect 1 "$ctl" recover "$store" --to "$work/out.d"
 one_line
+# one inside the store
+expect 1 "$ctl" recover "$store" --to "$store/out"
+one_line
+[ ! -e "$store/out" ] || fail "--to wrote into the store"
 expect 0 "$ctl" verify "$store"
 same_store verify
 expect 0 "$ctl" dump "$store"
