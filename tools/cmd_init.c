@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "tools/cmd.h"
+#include "tools/lib_conf.h"
 #include "tools/lib_mnt.h"
 #include "tools/lib_place.h"
 #include "tools/lib_progress.h"
@@ -18,6 +19,9 @@
 #define INODES_LEAST 16384u
 /* Less than that is a slip of the unit. */
 #define CAPACITY_MIN (UINT64_C(1) << 20)
+
+/* As the daemon's option inodes=. */
+#define INODES_MIN 64u
 
 static int size_arg(const char *name, const char *text, uint64_t *ret)
 {
@@ -50,6 +54,9 @@ static int take_sizes(const struct rs_args *args, struct rs_store_spec *spec)
 		spec->inodes = INODES_LEAST;
 	if (!code)
 		code = size_arg("inodes", args->inodes, &spec->inodes);
+	if (!code && spec->inodes < INODES_MIN)
+		code = rs_say_usage("option '--inodes %s' is less than %u",
+				    args->inodes, INODES_MIN);
 	spec->ring_size = rs_align_up(spec->ring_size, RS_PAGE);
 	return code;
 }
@@ -166,12 +173,12 @@ static int make(struct rs_store_spec *spec)
 	return RS_EXIT_OK;
 }
 
-static int run(const struct rs_args *args)
+static int run_in(const char *dir, const struct rs_args *args)
 {
-	char *ring = NULL;
+	RS_AUTO_FREE char *ring = NULL;
 	uint8_t key[RS_KEY_LEN];
 	struct rs_store_spec spec = {
-		.dir = args->pos[0],
+		.dir = dir,
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
@@ -190,7 +197,31 @@ static int run(const struct rs_args *args)
 	if (!code)
 		code = make(&spec);
 	explicit_bzero(key, sizeof(key));
-	free(ring);
+	return code;
+}
+
+/* What the command line leaves open is as the configuration file says. */
+static int run(const struct rs_args *args)
+{
+	RS_AUTO_FREE char *ring = NULL, *key = NULL;
+	RS_AUTO_FREE char *capacity = NULL, *inodes = NULL;
+	struct rs_args all = *args;
+	struct rs_conf conf;
+	int code;
+
+	code = rs_conf_take(args->pos[0], &conf);
+	if (code)
+		return code;
+	if (!all.ring)
+		all.ring = ring = rs_conf_option(&conf, "ring");
+	if (!all.key)
+		all.key = key = rs_conf_option(&conf, "key");
+	if (!all.capacity)
+		all.capacity = capacity = rs_conf_option(&conf, "capacity");
+	if (!all.inodes)
+		all.inodes = inodes = rs_conf_option(&conf, "inodes");
+	code = run_in(conf.store, &all);
+	rs_conf_release(&conf);
 	return code;
 }
 

@@ -7,6 +7,8 @@
 #include <ini.h>
 #include <stdio.h>
 
+#include "tools/lib_say.h"
+
 struct reading {
 	struct rs_conf *conf;
 	const char *why;
@@ -111,6 +113,38 @@ int rs_conf_resolve(const char *arg, struct rs_conf *ret_conf, int *ret_line,
 	else
 		*ret_conf = conf;
 	return err;
+}
+
+int rs_conf_take(const char *arg, struct rs_conf *ret_conf)
+{
+	const char *why = NULL;
+	char where[32] = "";
+	int err, line;
+
+	err = rs_conf_resolve(arg, ret_conf, &line, &why);
+	if (!err)
+		return 0;
+	if (line > 0)
+		snprintf(where, sizeof(where), ", line %d", line);
+	rs_say("cannot read '%s/%s.conf'%s: %s", RS_CONF_DIR, arg, where,
+	       why ? why : strerror(-err));
+	return err == -EINVAL ? RS_EXIT_USAGE : RS_EXIT_FAILED;
+}
+
+char *rs_conf_option(const struct rs_conf *conf, const char *key)
+{
+	size_t len = strlen(key);
+	char *value = NULL;
+	const char *at, *end;
+
+	for (at = conf->options; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, ',');
+		if (strncmp(at, key, len) != 0 || at[len] != '=')
+			continue;
+		free(value);
+		value = strndup(at + len + 1, (size_t)(end - at) - len - 1);
+	}
+	return value;
 }
 
 void rs_conf_release(struct rs_conf *conf)

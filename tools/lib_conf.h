@@ -25,6 +25,10 @@ struct rs_conf {
  */
 RS_MUST_USE int rs_conf_resolve(const char *arg, struct rs_conf *ret_conf,
 				int *ret_line, const char **ret_why);
+/* The same for a command line: 0, or an exit code and the reason was said. */
+RS_MUST_USE int rs_conf_take(const char *arg, struct rs_conf *ret_conf);
+/* The last value of the option key=; NULL without it. malloc'ed. */
+char *rs_conf_option(const struct rs_conf *conf, const char *key);
 void rs_conf_release(struct rs_conf *conf);
 
 #endif

@@ -13,34 +13,13 @@
 #include "tools/lib_open.h"
 #include "tools/lib_say.h"
 
-/* The last value of key= in "a=1,key=2"; NULL without it. malloc'ed. */
-static char *option_of(const char *options, const char *key)
-{
-	size_t len = strlen(key);
-	char *value = NULL;
-	const char *at, *end;
-
-	for (at = options; *at; at = *end ? end + 1 : end) {
-		end = strchrnul(at, ',');
-		if (strncmp(at, key, len) != 0 || at[len] != '=')
-			continue;
-		free(value);
-		value = strndup(at + len + 1, (size_t)(end - at) - len - 1);
-	}
-	return value;
-}
-
 static int resolve(struct rs_target *target, const char *dir)
 {
-	const char *why = NULL;
-	int err, line;
+	int code, err;
 
-	err = rs_conf_resolve(dir, &target->conf, &line, &why);
-	if (err) {
-		rs_say("cannot read '%s/%s.conf', line %d: %s", RS_CONF_DIR,
-		       dir, line, why ? why : strerror(-err));
-		return err == -EINVAL ? RS_EXIT_USAGE : RS_EXIT_FAILED;
-	}
+	code = rs_conf_take(dir, &target->conf);
+	if (code)
+		return code;
 	err = rs_mnt_canon(target->conf.store, target->store);
 	if (err) {
 		rs_say("cannot open the store '%s': %s", target->conf.store,
@@ -56,7 +35,7 @@ static int take_key(struct rs_target *target, const char *given)
 	char *path;
 	int err;
 
-	path = given ? strdup(given) : option_of(target->conf.options, "key");
+	path = given ? strdup(given) : rs_conf_option(&target->conf, "key");
 	if (!path)
 		return 0;
 	err = rs_key_read(path, target->key, &why);
@@ -74,7 +53,7 @@ static int take_ring(struct rs_target *target, const char *given)
 	int err;
 
 	if (!given) {
-		target->ring = option_of(target->conf.options, "ring");
+		target->ring = rs_conf_option(&target->conf, "ring");
 		return 0;
 	}
 	err = rs_mnt_canon(given, path);

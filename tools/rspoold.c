@@ -121,15 +121,11 @@ static int run(struct rs_daemon *d, const char *store, const char *mnt)
 static int with_conf(struct rs_daemon *d, struct arguments *args)
 {
 	struct rs_conf conf;
-	const char *why = NULL;
-	int code, err, line;
+	int code;
 
-	err = rs_conf_resolve(args->dir, &conf, &line, &why);
-	if (err) {
-		rs_say("cannot read '%s/%s.conf', line %d: %s", RS_CONF_DIR,
-		       args->dir, line, why ? why : strerror(-err));
-		return err == -EINVAL ? RS_EXIT_USAGE : RS_EXIT_FAILED;
-	}
+	code = rs_conf_take(args->dir, &conf);
+	if (code)
+		return code;
 	code = take_options(d, &conf, args->options);
 	if (!code)
 		code = run(d, conf.store, args->mnt);

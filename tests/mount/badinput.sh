@@ -71,6 +71,8 @@ for size in -1 0 1 1K 99999999999G 12Q abc "" 1.5.2M " 5M"; do
 done
 refused 2 "$ctl" init "$work/new" --inodes 0
 refused 2 "$ctl" init "$work/new" --inodes -7
+refused 2 "$ctl" init "$work/new" --inodes 63
+refused 2 "$ctl" init "$work/new" --inodes
 refused 1 "$ctl" init "$store"
 mkdir "$work/taken"
 echo precious >"$work/taken/file"
@@ -160,6 +162,25 @@ for file in intent.log data.mdb; do
 	broken 5 "$file of another store"
 done
 unchanged "all of these"
+
+# a configuration file: init makes what it names, one without a store is wrong
+mkdir "$work/etc"
+printf 'store = %s\ncapacity = 32M\ninodes = 2000\n' "$work/named" \
+	>"$work/etc/rspooltest.conf"
+echo 'capacity = 32M' >"$work/etc/rspoolbad.conf"
+named()
+{
+	# shellcheck disable=SC2016 # the inner shell's
+	unshare --mount sh -c 'cd "$1" && mount -t tmpfs none /run &&
+		mkdir -p /run/up/rspool /run/wk && cp etc/* /run/up/rspool &&
+		mount -t overlay none /etc -o \
+			lowerdir=/etc,upperdir=/run/up,workdir=/run/wk &&
+		"$2" init "$3" --ring-size 16M' sh "$work" "$ctl" "$1"
+}
+refused 2 named rspoolbad
+named rspooltest >/dev/null || fail "init by a name"
+[ -f "$work/named/rspool.id" ] || fail "init by a name made another store"
+[ ! -e "$work/rspooltest" ] || fail "init took a name for a directory"
 
 # no permission
 chmod 755 "$work"
