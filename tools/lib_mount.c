@@ -20,6 +20,9 @@ static void find_daemon(char ret_path[PATH_MAX])
 {
 	char self[PATH_MAX];
 	const char *const below[] = { "", "/../sbin" };
+	/* mount.rspool stands in /sbin whatever the prefix of the rest is */
+	const char *const installed[] = { "/usr/sbin/rspoold",
+					  "/usr/local/sbin/rspoold" };
 	const char *dir;
 	ssize_t n;
 	size_t i;
@@ -34,10 +37,12 @@ static void find_daemon(char ret_path[PATH_MAX])
 		if (len > 0 && len < PATH_MAX && access(ret_path, X_OK) == 0)
 			return;
 	}
-	if (access("/usr/sbin/rspoold", X_OK) == 0)
-		snprintf(ret_path, PATH_MAX, "/usr/sbin/rspoold");
-	else
-		snprintf(ret_path, PATH_MAX, "rspoold");
+	for (i = 0; i < RS_ARRAY_LEN(installed); i++) {
+		snprintf(ret_path, PATH_MAX, "%s", installed[i]);
+		if (access(ret_path, X_OK) == 0)
+			return;
+	}
+	snprintf(ret_path, PATH_MAX, "rspoold");
 }
 
 static int run_daemon(const char *dir, const char *mnt, const char *options)
