@@ -164,7 +164,9 @@ static int write_out(const struct rs_args *args, const char *store,
 	if (code)
 		return code;
 	if (lost)
-		rep->quarantined += lost;
+		rs_report_add(rep, RS_FIND_INODE, 0, 0, UINT64_MAX, NULL, 0,
+			      "%" PRIu64 " files could not be written out",
+			      lost);
 	if (!args->json)
 		printf("wrote %" PRIu64 " files to '%s', left out %" PRIu64
 		       "\n",
