@@ -300,6 +300,19 @@ static void reap_all(struct rs_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
+void rs_journal_note_bad(struct rs_journal *j)
+{
+	uint64_t bad = rs_store_bad(j->store, NULL), new = bad - j->bad_noted;
+
+	/* Without room for the record it is tried again; status knows. */
+	if (!new || j->store_broken || rs_store_add_damage(j->store, new) < 0)
+		return;
+	pthread_mutex_lock(&j->lock);
+	j->damage += new;
+	j->bad_noted = bad;
+	pthread_mutex_unlock(&j->lock);
+}
+
 /* All frames that are there when it begins. */
 static void fold_now(struct rs_journal *j)
 {
@@ -319,6 +332,8 @@ static void fold_now(struct rs_journal *j)
 	}
 	if (err == 0)
 		reap_all(j);
+	if (err == 0)
+		rs_journal_note_bad(j);
 }
 
 void *rs_journal_checkpointer(void *arg)

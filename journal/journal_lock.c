@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "journal/journal_p.h"
 
@@ -61,9 +62,39 @@ static int same_file(int dirfd, int fd)
 	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
+/*
+ * A killed process holds its lock until its last thread is gone and its
+ * memory given back; a start right behind must not fail for that.
+ */
+#define WAIT_LIVE 50u	    /* tries for an owner that looks alive */
+#define WAIT_DYING 250u	    /* and for one that does not */
+#define WAIT_STEP 20000000L /* ns between tries */
+
+/* Its program can't be named any more once its memory goes. */
+static int looks_alive(pid_t pid)
+{
+	char path[32], exe[8];
+
+	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	return readlink(path, exe, sizeof(exe)) > 0;
+}
+
+/* 1: try again; 0: enough. */
+static int wait_for_owner(pid_t owner, unsigned int tries)
+{
+	const struct timespec step = { 0, WAIT_STEP };
+
+	if (tries >= (owner > 0 && looks_alive(owner) ? WAIT_LIVE : WAIT_DYING))
+		return 0;
+	nanosleep(&step, NULL);
+	return 1;
+}
+
 int rs_journal_lock_store(int dirfd, int shared, pid_t *ret_owner, int *ret_fd)
 {
 	const int how = (shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+	unsigned int tries = 0;
+	pid_t owner;
 	int fd, err;
 
 	for (;;) {
@@ -73,9 +104,12 @@ int rs_journal_lock_store(int dirfd, int shared, pid_t *ret_owner, int *ret_fd)
 			return -errno;
 		if (flock(fd, how) < 0) {
 			err = errno == EWOULDBLOCK ? -EBUSY : -errno;
-			if (err == -EBUSY && ret_owner)
-				*ret_owner = find_owner(fd);
+			owner = err == -EBUSY ? find_owner(fd) : 0;
 			close(fd);
+			if (err == -EBUSY && wait_for_owner(owner, tries++))
+				continue;
+			if (err == -EBUSY && ret_owner)
+				*ret_owner = owner;
 			return err;
 		}
 		if (same_file(dirfd, fd))

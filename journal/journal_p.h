@@ -102,7 +102,8 @@ struct rs_journal {
 	uint64_t applied;
 	uint64_t ceiling;  /* durable */
 	int ceiling_known; /* frames found at open were looked through */
-	uint64_t damage;
+	uint64_t damage;     /* as the root record has it */
+	uint64_t bad_noted;  /* of rs_store_bad(): in damage */
 	uint64_t store_used, store_reserved;
 	struct timespec last_commit;
 
@@ -181,6 +182,9 @@ RS_MUST_USE int rs_journal_fold_rest(struct rs_journal *j, int reap,
 /* One transaction over the oldest frames, of at most max of them. */
 RS_MUST_USE int rs_journal_fold_some(struct rs_journal *j, size_t max, int gap,
 				     struct rs_report *rep, size_t *ret_done);
+
+/* What reads have met since is put into the root record. */
+void rs_journal_note_bad(struct rs_journal *j);
 
 /* ---- opening and closing ---- */
 /* End the threads as a crash would: nothing more is cut or folded. */

@@ -214,6 +214,7 @@ int rs_journal_stop(struct rs_journal *j, int fast)
 	end_checkpointer(j);
 	j->threads = 0;
 	j->started = 0;
+	rs_journal_note_bad(j);
 	if (!fast && !j->store_broken) {
 		rs_report_init(&rep);
 		/* What fails stays in the ring, and the next start folds it. */

@@ -90,6 +90,6 @@ void rs_journal_status(struct rs_journal *j, struct rs_journal_status *ret)
 	ret->store_used = j->store_used;
 	ret->store_reserved = j->store_reserved;
 	ret->ceiling = j->ceiling;
-	ret->damage = j->damage;
+	ret->damage = j->damage + rs_store_bad(j->store, NULL) - j->bad_noted;
 	pthread_mutex_unlock(&j->lock);
 }

@@ -206,7 +206,9 @@ void rs_store_note_bad(struct rs_store *store, uint64_t ino, const char *why)
 	struct rs_finding *f = &store->last_bad;
 
 	pthread_mutex_lock(&store->lock);
-	store->n_bad++;
+	/* a reader that tries again meets the same */
+	if (!store->n_bad || f->ino != ino)
+		store->n_bad++;
 	f->kind = RS_FIND_VALUE;
 	f->ino = ino;
 	f->number = 0;

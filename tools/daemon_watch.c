@@ -69,11 +69,27 @@ static void watch(struct rs_daemon *d, const struct gauge *g,
 	}
 }
 
+/* What a read met is told at once, not at the next recovery. */
+static void watch_damage(struct rs_daemon *d)
+{
+	struct rs_finding last;
+	uint64_t bad = rs_store_bad(rs_journal_store(d->journal), &last);
+
+	if (bad == d->told_bad)
+		return;
+	rs_log(LOG_ERR,
+	       "the data of inode %llu is damaged, reading it fails: "
+	       "%s (%llu such files so far)",
+	       (unsigned long long)last.ino, last.why, (unsigned long long)bad);
+	d->told_bad = bad;
+}
+
 void rs_daemon_watch(struct rs_daemon *d)
 {
 	struct gauge g[RS_DAEMON_GAUGES];
 	size_t i;
 
+	watch_damage(d);
 	read_gauges(d, g);
 	for (i = 0; i < RS_DAEMON_GAUGES; i++)
 		watch(d, &g[i], &d->told[i]);
