@@ -12,6 +12,7 @@
 #include "fs/core_p.h"
 
 #define RESERVE_PART 16u /* of ram, in shares of 1/n */
+#define EVICT_PART 64u	 /* of the limit, dropped beyond what is needed */
 /* an empty file with name, hash slots and the share of its page (bytes) */
 #define INODE_COST 512u
 
@@ -76,7 +77,8 @@ int rs_quota_ram(struct rs_core *core, uint64_t bytes, enum rs_need need)
 	used = used_now(core, bytes, limit);
 	if (!over(used, bytes, limit))
 		return 0;
-	rs_clock_evict(core, used + bytes - limit);
+	/* some more: room for one page would have the next one wait again */
+	rs_clock_evict(core, used + bytes - limit + limit / EVICT_PART);
 	used = used_now(core, bytes, limit);
 	if (!over(used, bytes, limit))
 		return 0;

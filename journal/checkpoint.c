@@ -362,5 +362,10 @@ void rs_journal_kick_checkpoint(struct rs_journal *j)
 	pthread_mutex_lock(&j->lock);
 	j->kick = 1;
 	pthread_cond_signal(&j->fold);
+	/* what somebody waits for may still be in the open group */
+	if (j->group.fill > 0 && !j->demand) {
+		j->demand = 1;
+		pthread_cond_signal(&j->work);
+	}
 	pthread_mutex_unlock(&j->lock);
 }

@@ -191,7 +191,7 @@ RS_MUST_USE int rs_journal_sync(struct rs_journal *j);
  */
 RS_MUST_USE int rs_journal_commit_once(struct rs_journal *j);
 RS_MUST_USE int rs_journal_checkpoint_once(struct rs_journal *j, int *ret_more);
-/* Ask the checkpointer to fold now (thread). */
+/* Ask for a cut and for the checkpointer to fold now (threads). */
 void rs_journal_kick_checkpoint(struct rs_journal *j);
 void rs_journal_set_flush_interval(struct rs_journal *j, unsigned int ms);
 
