@@ -121,6 +121,7 @@ struct rs_core {
 	struct rs_inode *root;
 	uint64_t blocks;   /* allocated pages of all files, cold ones too */
 	uint64_t resident; /* pages of them in RAM */
+	uint64_t xattr_bytes; /* of all inodes; they count as data */
 	uint64_t orphans, suspects;
 	/* inode numbers: never at or above `ceiling`, which is durable */
 	uint64_t next_ino, ceiling, raised, raised_number;
@@ -228,6 +229,8 @@ uint64_t rs_quota_ram_pages(struct rs_core *core, uint64_t want);
 RS_MUST_USE int rs_quota_inode(struct rs_core *core);
 /* How many of want pages fit in what is left of capacity. */
 uint64_t rs_quota_pages(const struct rs_core *core, uint64_t want);
+/* Is there room for an xattr of so many bytes? */
+int rs_quota_xattr(const struct rs_core *core, uint64_t bytes);
 
 /* ---- intent.c ---- */
 /* bytes of records; 0 when nothing is logged */

@@ -124,12 +124,28 @@ static uint64_t capacity_pages(const struct rs_core *core)
 	return core->cfg.ram ? core->cfg.ram / RS_PAGE : UINT64_MAX / RS_PAGE;
 }
 
+/*
+ * What the disk space that was reserved for capacity has to hold: file data,
+ * and xattrs, which can be as large.
+ */
+static uint64_t used_pages(const struct rs_core *core)
+{
+	return core->blocks + (core->xattr_bytes + RS_PAGE - 1) / RS_PAGE;
+}
+
 uint64_t rs_quota_pages(const struct rs_core *core, uint64_t want)
 {
-	uint64_t capacity = capacity_pages(core);
-	uint64_t left = core->blocks < capacity ? capacity - core->blocks : 0;
+	uint64_t capacity = capacity_pages(core), used = used_pages(core);
+	uint64_t left = used < capacity ? capacity - used : 0;
 
 	return want < left ? want : left;
+}
+
+int rs_quota_xattr(const struct rs_core *core, uint64_t bytes)
+{
+	uint64_t want = bytes / RS_PAGE + 1;
+
+	return rs_quota_pages(core, want) == want;
 }
 
 /* Pages that can still be written, by whatever ends first. */
@@ -175,7 +191,7 @@ void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->inodes = core->inodes.n;
 	ret->inodes_max = inodes_max(core);
-	ret->data_bytes = core->blocks * RS_PAGE;
+	ret->data_bytes = used_pages(core) * RS_PAGE;
 	ret->capacity = capacity_pages(core) * RS_PAGE;
 	ret->ram_bytes = rs_mem_used(&core->mem);
 	ret->ram = core->cfg.ram;

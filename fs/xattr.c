@@ -16,6 +16,7 @@ static size_t xattr_size(size_t name_len, size_t value_len)
 
 static void xattr_free(struct rs_core *core, struct rs_xattr *xattr)
 {
+	core->xattr_bytes -= xattr_size(xattr->name_len, xattr->value_len);
 	rs_mem_free(&core->mem, xattr,
 		    xattr_size(xattr->name_len, xattr->value_len));
 }
@@ -29,6 +30,7 @@ static struct rs_xattr *xattr_new(struct rs_core *core, const void *name,
 
 	if (!xattr)
 		return NULL;
+	core->xattr_bytes += xattr_size(name_len, value_len);
 	xattr->next = NULL;
 	xattr->name_len = (uint8_t)name_len;
 	xattr->value_len = (uint32_t)value_len;
@@ -217,6 +219,8 @@ static int set_check(struct rs_core *core, struct rs_inode *inode,
 		return -ENODATA;
 	/* listxattr could never return them all */
 	if (!old && list_size(inode) + set->len + 1 > XATTR_LIST_MAX)
+		return -ENOSPC;
+	if (!rs_quota_xattr(core, xattr_size(set->len, set->size)))
 		return -ENOSPC;
 	return rs_quota_ram(core, xattr_size(set->len, set->size),
 			    RS_NEED_SMALL);

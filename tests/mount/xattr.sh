@@ -63,4 +63,26 @@ down
 up xattr
 same there "$(getfattr --only-values -n user.on-dir "$mnt/d")" \
 	"an xattr after a mount without them"
+# they count against the capacity, whose disk space is reserved: they end with
+# ENOSPC, and all comes back
+free=$(stat -f -c %f "$mnt")
+python3 -I - "$mnt" <<'END'
+import errno, os, sys
+value, taken = os.urandom(60000), 0
+for i in range(40):
+    path = '%s/full%d' % (sys.argv[1], i)
+    open(path, 'w').close()
+    for k in range(60):
+        try:
+            os.setxattr(path, 'user.%d' % k, value)
+        except OSError as e:
+            assert e.errno == errno.ENOSPC, e
+            assert 55 << 20 < taken <= 64 << 20, taken
+            sys.exit(0)
+        taken += len(value)
+sys.exit('%d bytes of xattrs in a spool of 64 MiB' % taken)
+END
+within 0 16 "$(stat -f -c %f "$mnt")" "free blocks of a spool full of xattrs"
+rm "$mnt"/full*
+within $((free - 16)) "$free" "$(stat -f -c %f "$mnt")" "free blocks afterwards"
 down
