@@ -18,8 +18,15 @@ trace()
 	tracer=$!
 	wait_for 30 grep -q attached "$work/strace.err" ||
 		fail "strace: $(cat "$work/strace.err")"
+	# A read that a worker was in when strace came may end untraced: some
+	# requests that the daemon has to answer each time, and they are over.
+	for _ in {1..20}; do
+		stat -f "$mnt" >/dev/null
+	done
 	"$@"
 	kill -INT $tracer
+	# now and then it does not hear it
+	wait_for 10 ended $tracer || kill -KILL $tracer
 	wait $tracer || true
 	cp "$work/trace" "$work/trace.$kind"
 	python3 "$(dirname "$0")/fsync_trace.py" "$work/trace" "$kind" ||
