@@ -21,7 +21,11 @@ static uint64_t reserve_of(const struct rs_core *core)
 	return core->cfg.ram / RESERVE_PART;
 }
 
-/* What the journal keeps in RAM: frames that are not folded yet. */
+/*
+ * What the journal keeps in RAM: frames that are not folded yet, and records
+ * that will be one. Without these, data could take all that is left and find
+ * itself in RAM twice after the cut, on the account of names.
+ */
 static uint64_t kept(const struct rs_core *core)
 {
 	struct rs_journal_status status;
@@ -29,7 +33,7 @@ static uint64_t kept(const struct rs_core *core)
 	if (!core->cfg.journal)
 		return 0;
 	rs_journal_status(core->cfg.journal, &status);
-	return status.kept_bytes;
+	return status.kept_bytes + status.unsynced_bytes;
 }
 
 static int over(uint64_t used, uint64_t bytes, uint64_t limit)

@@ -361,6 +361,7 @@ void rs_journal_kick_checkpoint(struct rs_journal *j)
 {
 	pthread_mutex_lock(&j->lock);
 	j->kick = 1;
+	j->refused = 1; /* who asks for this wants to hear of it */
 	pthread_cond_signal(&j->fold);
 	/* what somebody waits for may still be in the open group */
 	if (j->group.fill > 0 && !j->demand) {

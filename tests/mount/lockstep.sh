@@ -36,26 +36,32 @@ fi
 
 . "$(dirname "$0")/lib.sh"
 
-# run_lockstep STEPS MOUNT-OPTIONS OPTION...
+# run_lockstep STEPS MOUNT-OPTIONS BALLAST OPTION...: with so many bytes
+# beside the tree that is compared
 run_lockstep()
 {
-	local steps=$1 options=$2
+	local steps=$1 options=$2 ballast=$3 sum
 
-	shift 2
+	shift 3
 	"$ctl" init "$store" --ring-size 16M --capacity 256M >/dev/null
 	up "$options"
-	mkdir -p "$work/tmpfs"
+	mkdir -p "$work/tmpfs" "$mnt/tree"
+	head -c "$ballast" /dev/urandom >"$mnt/ballast"
+	sum=$(sha256sum <"$mnt/ballast")
 	mount -t tmpfs -o noatime,inode64,mode=755,dev lockstep "$work/tmpfs"
 	echo 0 >"$work/turn"
 	"$RS_BUILD/tests/lockstep/lockstep" -s "${RS_SEED:-1}" -n "$steps" \
 		-c $((steps / 6)) \
 		-C "bash '$0' between '$store' '$mnt' '$options' '$work/turn'" \
-		"$@" "$mnt" "$work/tmpfs"
+		"$@" "$mnt/tree" "$work/tmpfs"
 	umount "$work/tmpfs"
+	same "$sum" "$(sha256sum <"$mnt/ballast")" "the ballast"
 	daemon=$(status pid)
 	down
 	rm -r "$store"
 }
 
-run_lockstep "$(scaled 100000)" dev,suid
-run_lockstep "$(scaled 20000)" dev,suid,xattr,noatime -x -A
+run_lockstep "$(scaled 100000)" dev,suid 0
+run_lockstep "$(scaled 20000)" dev,suid,xattr,noatime 0 -x -A
+# more data than RAM: it goes to the store and comes back
+run_lockstep "$(scaled 20000)" dev,suid,ram=16M 50M
