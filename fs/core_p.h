@@ -119,8 +119,8 @@ struct rs_core {
 	struct rs_table inodes, dentries;
 	uint64_t seed[2];
 	struct rs_inode *root;
-	uint64_t blocks;   /* allocated pages of all files, cold ones too */
-	uint64_t resident; /* pages of them in RAM */
+	uint64_t blocks;      /* allocated pages of all files, cold ones too */
+	uint64_t resident;    /* pages of them in RAM */
 	uint64_t xattr_bytes; /* of all inodes; they count as data */
 	uint64_t orphans, suspects;
 	/* inode numbers: never at or above `ceiling`, which is durable */

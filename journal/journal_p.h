@@ -100,10 +100,10 @@ struct rs_journal {
 	int stopping, checkpoint_stop;
 	int kick;
 	uint64_t applied;
-	uint64_t ceiling;  /* durable */
-	int ceiling_known; /* frames found at open were looked through */
-	uint64_t damage;     /* as the root record has it */
-	uint64_t bad_noted;  /* of rs_store_bad(): in damage */
+	uint64_t ceiling;   /* durable */
+	int ceiling_known;  /* frames found at open were looked through */
+	uint64_t damage;    /* as the root record has it */
+	uint64_t bad_noted; /* of rs_store_bad(): in damage */
 	uint64_t store_used, store_reserved;
 	struct timespec last_commit;
 
