@@ -175,7 +175,7 @@ static int make(struct rs_store_spec *spec)
 
 static int run_in(const char *dir, const struct rs_args *args)
 {
-	RS_AUTO_FREE char *ring = NULL;
+	char *ring = NULL;
 	uint8_t key[RS_KEY_LEN];
 	struct rs_store_spec spec = {
 		.dir = dir,
@@ -197,14 +197,14 @@ static int run_in(const char *dir, const struct rs_args *args)
 	if (!code)
 		code = make(&spec);
 	explicit_bzero(key, sizeof(key));
+	free(ring);
 	return code;
 }
 
 /* What the command line leaves open is as the configuration file says. */
 static int run(const struct rs_args *args)
 {
-	RS_AUTO_FREE char *ring = NULL, *key = NULL;
-	RS_AUTO_FREE char *capacity = NULL, *inodes = NULL;
+	char *ring = NULL, *key = NULL, *capacity = NULL, *inodes = NULL;
 	struct rs_args all = *args;
 	struct rs_conf conf;
 	int code;
@@ -212,15 +212,27 @@ static int run(const struct rs_args *args)
 	code = rs_conf_take(args->pos[0], &conf);
 	if (code)
 		return code;
-	if (!all.ring)
-		all.ring = ring = rs_conf_option(&conf, "ring");
-	if (!all.key)
-		all.key = key = rs_conf_option(&conf, "key");
-	if (!all.capacity)
-		all.capacity = capacity = rs_conf_option(&conf, "capacity");
-	if (!all.inodes)
-		all.inodes = inodes = rs_conf_option(&conf, "inodes");
+	if (!all.ring) {
+		ring = rs_conf_option(&conf, "ring");
+		all.ring = ring;
+	}
+	if (!all.key) {
+		key = rs_conf_option(&conf, "key");
+		all.key = key;
+	}
+	if (!all.capacity) {
+		capacity = rs_conf_option(&conf, "capacity");
+		all.capacity = capacity;
+	}
+	if (!all.inodes) {
+		inodes = rs_conf_option(&conf, "inodes");
+		all.inodes = inodes;
+	}
 	code = run_in(conf.store, &all);
+	free(ring);
+	free(key);
+	free(capacity);
+	free(inodes);
 	rs_conf_release(&conf);
 	return code;
 }
