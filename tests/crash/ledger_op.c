@@ -249,14 +249,9 @@ static ssize_t put_bytes(int fd, const struct led_rec *rec, void *buf)
 	if (map == MAP_FAILED)
 		return -1;
 	memcpy(map + (rec->off - from), buf, rec->len);
-	err = msync(map, rec->off - from + rec->len, MS_SYNC) ? errno : 0;
+	err = msync(map, rec->off - from + rec->len, MS_SYNC);
 	munmap(map, rec->off - from + rec->len);
-	if (!err)
-		return (ssize_t)rec->len;
-	/* The kernel keeps what it couldn't write until it needs the page. */
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	errno = err;
-	return -1;
+	return err ? -1 : (ssize_t)rec->len;
 }
 
 int led_write(struct led_writer *w, uint32_t id, uint64_t off, uint64_t len,
@@ -291,7 +286,6 @@ int led_truncate(struct led_writer *w, uint32_t id, uint64_t size)
 	struct led_obj *o = led_obj(w, id);
 	int fd = get_fd(w, o, O_RDWR), err;
 
-	rec.off = o->size;
 	rec.len = size;
 	led_append(w->log, &rec);
 	err = fd < 0 || ftruncate(fd, (off_t)size) ? -errno : 0;
