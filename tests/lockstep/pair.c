@@ -313,20 +313,20 @@ void ls_compare_stat(struct ls *ls, const struct stat *a, const struct stat *b)
 }
 
 /* Before a look: what this call does to times or blocks is excused. */
-static void loosen(struct ls *ls, const struct ls_call *c, const struct stat *a)
+static void loosen(struct ls *ls, const struct ls_call *c,
+		   const struct stat st[LS_SIDES])
 {
-	uint32_t at = *slot_of(ls->pairs, LS_A, a->st_ino);
 	struct pair *pair;
 
-	if (!at)
+	if (!c->op->loosens)
 		return;
-	pair = &ls->pairs->pair[at - 1];
+	/* also one that is seen for the first time */
+	pair = pair_of(ls, st[LS_A].st_ino, st[LS_B].st_ino);
+	pair->loose_blocks = true;
 	if (strcmp(c->op->name, "mmap_store") == 0) {
 		pair->loose_times = true;
 		ls_excuse(LS_EX_MMAP_TIMES);
 	}
-	if (c->op->loosens)
-		pair->loose_blocks = true;
 }
 
 static void check_path(struct ls *ls, const struct ls_path *p, const char *text)
@@ -376,7 +376,7 @@ static void check_slot(struct ls *ls, const struct ls_call *c, int slot)
 			ls_differ(ls, "fstat fails on %c: %s", "AB"[side],
 				  strerror(errno));
 	}
-	loosen(ls, c, &st[LS_A]);
+	loosen(ls, c, st);
 	ls_compare_stat(ls, &st[LS_A], &st[LS_B]);
 }
 
