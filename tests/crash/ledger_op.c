@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +232,29 @@ static void put_fd(const struct led_obj *o, int fd)
 		close(fd);
 }
 
+static sigjmp_buf faulted;
+
+static void on_bus(int sig)
+{
+	(void)sig;
+	siglongjmp(faulted, 1);
+}
+
+/* A page of a tree that died can't be had: SIGBUS, which is its EIO. */
+static int store(unsigned char *to, const void *from, size_t len)
+{
+	struct sigaction ours = { .sa_handler = on_bus }, old;
+	int err = 0;
+
+	sigaction(SIGBUS, &ours, &old);
+	if (sigsetjmp(faulted, 1))
+		err = -EIO;
+	else
+		memcpy(to, from, len);
+	sigaction(SIGBUS, &old, NULL);
+	return err;
+}
+
 /* One call of write; for a mapping all of it or nothing. */
 static ssize_t put_bytes(int fd, const struct led_rec *rec, void *buf)
 {
@@ -248,7 +273,11 @@ static ssize_t put_bytes(int fd, const struct led_rec *rec, void *buf)
 		   MAP_SHARED, fd, (off_t)from);
 	if (map == MAP_FAILED)
 		return -1;
-	memcpy(map + (rec->off - from), buf, rec->len);
+	if (store(map + (rec->off - from), buf, rec->len)) {
+		munmap(map, rec->off - from + rec->len);
+		errno = EIO;
+		return -1;
+	}
 	err = msync(map, rec->off - from + rec->len, MS_SYNC);
 	munmap(map, rec->off - from + rec->len);
 	return err ? -1 : (ssize_t)rec->len;
