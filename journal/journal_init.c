@@ -214,10 +214,8 @@ static void undo(struct made *m)
 		unlinkat(m->dirfd, RS_MARKER_NAME, 0);
 		if (m->ring)
 			unlinkat(m->dirfd, ring_of(m), 0);
-		if (m->store) {
+		if (m->store)
 			unlinkat(m->dirfd, "data.mdb", 0);
-			unlinkat(m->dirfd, "lock.mdb", 0);
-		}
 		if (m->mode_set)
 			(void)!fchmod(m->dirfd, m->mode);
 	}

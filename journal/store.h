@@ -50,7 +50,7 @@ enum rs_store_mode {
 };
 
 /*
- * Make an empty store in dir: data.mdb (and lock.mdb, both 0600) holding
+ * Make an empty store in dir: data.mdb (0600) holding
  * the root directory (ino 1, mode 0755, owner as given, times now), applied
  * 0, ceiling RS_INO_FIRST; reserve bytes of disk space (fallocate).
  * Errors: -EEXIST, -ENOSPC, ...; nothing is left then.

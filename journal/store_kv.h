@@ -4,7 +4,10 @@
  *
  * Everything that comes out is copied, under the fault guard: after a call
  * returned nobody looks into the map. One write transaction at a time, begun
- * and ended by one thread; read transactions belong to one thread at a time.
+ * and ended by one thread; read transactions belong to one thread at a time
+ * and are short: a commit waits for those that are open, and a thread with
+ * one may not commit. The caller holds a lock that keeps other processes
+ * out.
  *
  * Errors: those of the system; -EUCLEAN (the file is damaged), -ENOSPC (map
  * or disk full), -EIO (the map faulted, a write or flush failed). After
@@ -19,7 +22,7 @@
 struct rs_kv;
 struct rs_kv_txn;
 
-#define RS_KV_RDONLY 0x1u /* no lock file: the caller holds its own lock */
+#define RS_KV_RDONLY 0x1u /* nothing is written */
 
 struct rs_kv_item {
 	uint8_t key[RS_KEY_MAX];
@@ -28,7 +31,7 @@ struct rs_kv_item {
 	size_t len;
 };
 
-/* dir: data.mdb and lock.mdb, made 0600 if they don't exist. -ENOMEM: not
+/* dir: data.mdb, made 0600 if it doesn't exist. -ENOMEM: not
  * even a small map fits into the address space. */
 RS_MUST_USE int rs_kv_open(const char *dir, unsigned int flags,
 			   struct rs_kv **ret_kv);

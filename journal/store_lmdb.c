@@ -7,14 +7,21 @@
  *	transaction open is undefined, and MDB_MAP_FULL would be one more
  *	limit beside our own.
  *
+ *	MDB_NOLOCK: lock.mdb would be written through a shared mapping, and on a
+ *	full btrfs, which copies on write, that is a SIGBUS. One process has
+ *	the store (its flock), one thread writes; what is left of LMDB's lock
+ *	is that no page may be used again under a reader: see I4.
+ *
  * INVARIANTS
  * I1	LMDB is called under a guard, its asserts included (0.9.24 calls
  *	abort() in mdb_assert_fail() unless the callback doesn't return).
  * I2	After a fault inside a write transaction nothing of the environment is
- *	touched again: the transaction is neither ended nor freed, the writer
- *	mutex stays taken. It is a robust mutex: the next process gets it.
+ *	touched again: the transaction is neither ended nor freed.
  * I3	No MDB_NOSYNC, no MDB_WRITEMAP: a full disk is an error instead of a
  *	SIGBUS, and commits are in order.
+ * I4	No read transaction is open during a commit. Without a reader table
+ *	LMDB takes pages again that were free two transactions ago, and a
+ *	reader could see half of a meta page.
  *
  * LMDB 0.9.24 reports a short write, which a full disk can cause, as EIO. It
  * counts as EIO here: the space was reserved when the store was made, and
@@ -22,8 +29,10 @@
  */
 #include "journal/store_kv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <lmdb.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -43,6 +52,10 @@ struct rs_kv {
 	MDB_dbi dbi;
 	int rdonly;
 	atomic_int broken;
+	pthread_mutex_t lock; /* I4: guards the next two */
+	pthread_cond_t change;
+	unsigned int readers;
+	int committing;	    /* waits for readers to be 0, or is at it */
 	struct rs_kv *next; /* in the list of the abandoned */
 };
 
@@ -117,9 +130,8 @@ static uint64_t map_least(const char *dir)
 static int env_open(const char *dir, unsigned int flags, uint64_t size,
 		    MDB_env **ret_env)
 {
-	const unsigned int mdb_flags =
-		flags & RS_KV_RDONLY ? MDB_NOTLS | MDB_RDONLY | MDB_NOLOCK
-				     : MDB_NOTLS;
+	const unsigned int mdb_flags = MDB_NOTLS | MDB_NOLOCK |
+				       (flags & RS_KV_RDONLY ? MDB_RDONLY : 0);
 	struct rs_guard g;
 	MDB_env *env;
 	int rc;
@@ -143,21 +155,17 @@ static int env_open(const char *dir, unsigned int flags, uint64_t size,
 	return 0;
 }
 
-/* The unnamed tree's handle, and slots of dead readers away. */
+/* The unnamed tree's handle. */
 static int env_prepare(struct rs_kv *kv)
 {
 	struct rs_guard g;
 	MDB_txn *txn;
-	int rc, dead;
+	int rc;
 
 	rs_guard_push(&g);
 	if (sigsetjmp(g.env, 0))
 		return -EIO;
-	rc = 0;
-	if (!kv->rdonly)
-		rc = mdb_reader_check(kv->env, &dead);
-	if (!rc)
-		rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
+	rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
 	if (!rc) {
 		rc = mdb_dbi_open(txn, NULL, 0, &kv->dbi);
 		mdb_txn_abort(txn);
@@ -179,6 +187,8 @@ int rs_kv_open(const char *dir, unsigned int flags, struct rs_kv **ret_kv)
 	if (!kv)
 		return -ENOMEM;
 	kv->rdonly = (flags & RS_KV_RDONLY) != 0;
+	pthread_mutex_init(&kv->lock, NULL);
+	pthread_cond_init(&kv->change, NULL);
 	for (;;) {
 		err = size < least ? -ENOMEM
 				   : env_open(dir, flags, size, &kv->env);
@@ -220,6 +230,8 @@ void rs_kv_close(struct rs_kv *kv)
 	}
 	if (kv->env)
 		mdb_env_close(kv->env);
+	pthread_cond_destroy(&kv->change);
+	pthread_mutex_destroy(&kv->lock);
 	free(kv);
 }
 
@@ -249,20 +261,53 @@ static int failed(struct rs_kv_txn *txn, int rc)
 	return err;
 }
 
+/* ---- readers and the commit (I4) ---- */
+
+static void reader_enter(struct rs_kv *kv)
+{
+	pthread_mutex_lock(&kv->lock);
+	while (kv->committing)
+		pthread_cond_wait(&kv->change, &kv->lock);
+	kv->readers++;
+	pthread_mutex_unlock(&kv->lock);
+}
+
+static void reader_leave(struct rs_kv *kv)
+{
+	pthread_mutex_lock(&kv->lock);
+	if (--kv->readers == 0)
+		pthread_cond_broadcast(&kv->change);
+	pthread_mutex_unlock(&kv->lock);
+}
+
+/* New readers wait from here on, so those that are there run out. */
+static void commit_enter(struct rs_kv *kv)
+{
+	pthread_mutex_lock(&kv->lock);
+	kv->committing = 1;
+	while (kv->readers)
+		pthread_cond_wait(&kv->change, &kv->lock);
+	pthread_mutex_unlock(&kv->lock);
+}
+
+static void commit_leave(struct rs_kv *kv)
+{
+	pthread_mutex_lock(&kv->lock);
+	kv->committing = 0;
+	pthread_cond_broadcast(&kv->change);
+	pthread_mutex_unlock(&kv->lock);
+}
+
 static int txn_begin(struct rs_kv *kv, struct rs_kv_txn *t)
 {
 	unsigned int flags = t->write ? 0 : MDB_RDONLY;
 	struct rs_guard g;
-	int rc, dead;
+	int rc;
 
 	rs_guard_push(&g);
 	if (sigsetjmp(g.env, 0))
 		return faulted(t);
 	rc = mdb_txn_begin(kv->env, NULL, flags, &t->txn);
-	if (rc == MDB_READERS_FULL) {
-		mdb_reader_check(kv->env, &dead);
-		rc = mdb_txn_begin(kv->env, NULL, flags, &t->txn);
-	}
 	rs_guard_pop(&g);
 	return failed(t, rc);
 }
@@ -279,8 +324,12 @@ int rs_kv_begin(struct rs_kv *kv, int write, struct rs_kv_txn **ret_txn)
 		return -ENOMEM;
 	t->kv = kv;
 	t->write = write;
+	if (!write)
+		reader_enter(kv);
 	err = txn_begin(kv, t);
 	if (err < 0) {
+		if (!write)
+			reader_leave(kv);
 		free(t);
 		return err;
 	}
@@ -308,6 +357,8 @@ void rs_kv_abort(struct rs_kv_txn *t)
 	}
 	close_cursors(t);
 	mdb_txn_abort(t->txn);
+	if (!t->write)
+		reader_leave(t->kv);
 	free(t);
 }
 
@@ -328,8 +379,11 @@ int rs_kv_commit(struct rs_kv_txn *t)
 {
 	int err;
 
+	assert(t->write);
 	close_cursors(t);
+	commit_enter(t->kv);
 	err = txn_commit(t);
+	commit_leave(t->kv);
 	if (atomic_load(&t->kv->broken) == 2)
 		abandon_txn(t);
 	else
