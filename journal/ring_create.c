@@ -9,55 +9,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
-#include <sys/ioctl.h>
-#include <sys/vfs.h>
 
+#include "journal/nocow.h"
 #include "journal/ring_p.h"
 
-/* not in linux/magic.h */
-#define MAGIC_ZFS 0x2fc12fc1
-#define MAGIC_BCACHEFS 0xca451a4e
-#define MAGIC_NILFS 0x3434
-
 #define FILL_UNIT (UINT64_C(1) << 20) /* one write while filling */
-
-static int copies_on_write(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return 0;
-	switch ((uint32_t)fs.f_type) {
-	case BTRFS_SUPER_MAGIC:
-	case MAGIC_BCACHEFS:
-	case MAGIC_ZFS:
-	case MAGIC_NILFS:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-/* Works only while the file is empty. 1: still copies on write. */
-static int set_nocow(int fd)
-{
-	int flags = 0;
-
-	if (!copies_on_write(fd))
-		return 0;
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
-		return 1;
-	flags |= FS_NOCOW_FL;
-	if (ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0)
-		return 1;
-	/* Some take the flag and don't keep it: ask. */
-	flags = 0;
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
-		return 1;
-	return !(flags & FS_NOCOW_FL);
-}
 
 /* splitmix64 (Steele, Lea, Flood 2014): one step of the pattern. */
 static uint64_t pattern(uint64_t *state)
@@ -150,7 +106,7 @@ int rs_ring_create(int dirfd, const char *path, uint64_t size,
 	if (fd < 0)
 		return -errno;
 	f.fd = fd;
-	cow = set_nocow(fd);
+	cow = rs_nocow_set(fd);
 	err = make(&f);
 	if (err < 0) {
 		unlinkat(dirfd, path, 0);

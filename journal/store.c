@@ -4,6 +4,7 @@
  * CRASH	A store that is being made has no marker yet: whatever is left
  *		of it is not a store. Afterwards LMDB's commits order everything.
  */
+#include "journal/nocow.h"
 #include "journal/store_p.h"
 
 #include <errno.h>
@@ -118,24 +119,25 @@ static int make_empty(const char *path)
 	RS_AUTO_FD int fd =
 		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	return fd < 0 ? -errno : 0;
+	if (fd < 0)
+		return -errno;
+	/* Space that is reserved counts only if it is used in place. A
+	 * filesystem that refuses has said so for the ring. */
+	(void)!rs_nocow_set(fd);
+	return 0;
 }
 
 int rs_store_create(const char *dir, const struct rs_crypto *crypto,
 		    const uint8_t id[RS_ID_LEN], uint32_t uid, uint32_t gid,
 		    const struct timespec *now, uint64_t reserve)
 {
-	char data[PATH_MAX], lock[PATH_MAX];
+	char data[PATH_MAX];
 	struct rs_store *store = NULL;
 	int err;
 
 	err = rs_store_path(dir, "data.mdb", data);
-	if (err == 0)
-		err = rs_store_path(dir, "lock.mdb", lock);
 	if (err < 0)
 		return err;
-	if (access(lock, F_OK) == 0)
-		return -EEXIST;
 	err = make_empty(data);
 	if (err < 0)
 		return err;
@@ -145,10 +147,8 @@ int rs_store_create(const char *dir, const struct rs_crypto *crypto,
 	rs_store_close(store);
 	if (err == 0)
 		err = reserve_space(data, reserve);
-	if (err < 0) {
+	if (err < 0)
 		unlink(data);
-		unlink(lock);
-	}
 	return err;
 }
 
