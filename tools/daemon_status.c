@@ -56,6 +56,8 @@ static void judge_all(struct rs_daemon *d, const struct rs_journal_status *j,
 		judge(v, "amber", "the last checkpoint failed, is tried again");
 	if (rs_daemon_is_full(d, full, sizeof(full)))
 		judge(v, "amber", full);
+	if (j->ring_used > (j->ring_size - j->ring_reserve) / 10 * 9)
+		judge(v, "amber", "the ring is full, checkpoints are behind");
 	if (ll->parked)
 		judge(v, "amber", "writes wait for room");
 	if (detached)
