@@ -45,7 +45,7 @@ enum led_op {
 	LED_MKDIR,
 	LED_SYMLINK, /* to a text made from obj */
 	LED_WRITE,   /* off, len, key */
-	LED_TRUNC,   /* len */
+	LED_TRUNC,   /* from off to len */
 	LED_CHMOD,
 	LED_CHOWN,
 	LED_UTIMES,   /* st.mtime */

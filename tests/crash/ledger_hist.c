@@ -405,7 +405,8 @@ static bool is_fatal(int err)
 
 static void judge_error(struct led_hists *h, const struct led_rec *rec)
 {
-	bool grows = rec->op <= LED_TRUNC || rec->op == LED_LINK;
+	bool grows = rec->op <= LED_WRITE || rec->op == LED_LINK ||
+		     (rec->op == LED_TRUNC && rec->len > rec->off);
 
 	if (!rec->err || is_fatal(rec->err) || (grows && is_full(rec->err)))
 		return;

@@ -278,9 +278,14 @@ static ssize_t put_bytes(int fd, const struct led_rec *rec, void *buf)
 		errno = EIO;
 		return -1;
 	}
-	err = msync(map, rec->off - from + rec->len, MS_SYNC);
+	err = msync(map, rec->off - from + rec->len, MS_SYNC) ? errno : 0;
 	munmap(map, rec->off - from + rec->len);
-	return err ? -1 : (ssize_t)rec->len;
+	if (!err)
+		return (ssize_t)rec->len;
+	/* The kernel keeps what it couldn't write until it needs the page. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	errno = err;
+	return -1;
 }
 
 int led_write(struct led_writer *w, uint32_t id, uint64_t off, uint64_t len,
@@ -315,6 +320,7 @@ int led_truncate(struct led_writer *w, uint32_t id, uint64_t size)
 	struct led_obj *o = led_obj(w, id);
 	int fd = get_fd(w, o, O_RDWR), err;
 
+	rec.off = o->size;
 	rec.len = size;
 	led_append(w->log, &rec);
 	err = fd < 0 || ftruncate(fd, (off_t)size) ? -errno : 0;

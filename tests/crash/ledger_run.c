@@ -73,8 +73,9 @@ static int writer(const struct led_run *run, struct led_writer w,
 		if (recs[i].kind == LED_ADOPT && recs[i].obj != LED_ROOT)
 			adopt(&w, recs, count, &recs[i]);
 	w.next_obj = (w.id + 1u) << 20;
+	/* It may have died before we came. */
 	if (chdir(run->root))
-		return 1;
+		return errno == ENOENT ? 1 : 3;
 	while (!w.dead && w.n < run->ops && time(NULL) < until)
 		led_mix(&w);
 	for (i = 0; i < w.count; i++)

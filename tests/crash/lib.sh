@@ -306,6 +306,11 @@ spool_status()
 		head -n 1
 }
 
+is_red()
+{
+	[ "$(spool_status state 2>&1)" = red ]
+}
+
 # --- writers and the check ------------------------------------------------
 
 # writers_start [ledger run OPTIONS]

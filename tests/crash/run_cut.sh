@@ -96,11 +96,6 @@ cut_now()
 	disk_use d0
 }
 
-is_red()
-{
-	[ "$(spool_status state 2>&1)" = red ]
-}
-
 # Whoever waits for the dead disk gets an error; then the daemon goes too.
 after_cut()
 {
