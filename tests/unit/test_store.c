@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -501,9 +503,70 @@ static void test_audit(void **state)
 	rs_report_release(&rep);
 }
 
+struct reader {
+	struct sbox *box;
+	atomic_int stop;
+	unsigned int reads;
+	int err;
+};
+
+/* The file that nobody changes reads the same whatever is committed. */
+static void *read_on(void *arg)
+{
+	struct reader *r = arg;
+	uint8_t buf[5 * RS_PAGE], map[1];
+	size_t i;
+
+	while (!atomic_load(&r->stop) && !r->err) {
+		r->err = rs_store_read(r->box->store, 10, 0, 5, buf, map);
+		for (i = 0; i < 20000 && !r->err; i++)
+			if (buf[i] != 'd')
+				r->err = -EBADMSG;
+		r->reads++;
+	}
+	return NULL;
+}
+
+/* LMDB has no reader table here: without I4 of store_lmdb.c its pages are
+ * written again under a reader. */
+static void test_read_during_commits(void **state)
+{
+	static uint8_t data[30000];
+	struct reader readers[3];
+	pthread_t threads[3];
+	struct sbox *box = *state;
+	unsigned int i, round;
+
+	fill(box);
+	for (i = 0; i < 3; i++) {
+		readers[i] = (struct reader){ .box = box };
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, read_on, &readers[i]),
+			0);
+	}
+	for (round = 0; round < 60; round++) {
+		for (i = 20; i < 40; i++) {
+			memset(data, (int)(round + i), sizeof(data));
+			sbox_data(box, i, 0, data, sizeof(data));
+			sbox_file(box, i, sizeof(data), 8);
+		}
+		sbox_frame(box);
+		sbox_fold_ok(box);
+	}
+	for (i = 0; i < 3; i++) {
+		atomic_store(&readers[i].stop, 1);
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].err, 0);
+		assert_true(readers[i].reads > 0);
+	}
+	sbox_verify(box);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_read_during_commits,
+						sbox_set_up, sbox_tear_down),
 		cmocka_unit_test_setup_teardown(test_create, sbox_set_up,
 						sbox_tear_down),
 		cmocka_unit_test(test_reserve),
