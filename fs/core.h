@@ -74,6 +74,9 @@ void rs_core_forget(struct rs_core *core, uint64_t ino, uint64_t n);
 /* For C4: removed, but the kernel still knows it. */
 int rs_core_in_use(struct rs_core *core, uint64_t ino);
 
+/* Is there anything removed that the kernel still knows? */
+int rs_core_has_orphans(struct rs_core *core);
+
 /* ---- names ---- */
 /* -ENOENT if absent. */
 RS_MUST_USE int rs_core_lookup(struct rs_core *core, uint64_t parent,

@@ -139,6 +139,16 @@ void rs_core_forget(struct rs_core *core, uint64_t ino, uint64_t n)
 		rs_closure_forget(core, ino);
 }
 
+int rs_core_has_orphans(struct rs_core *core)
+{
+	int any;
+
+	rs_core_lock(core);
+	any = core->orphans > 0;
+	rs_core_unlock(core);
+	return any;
+}
+
 int rs_core_in_use(struct rs_core *core, uint64_t ino)
 {
 	int used;

@@ -71,6 +71,16 @@ static ssize_t write_whole(struct rs_ll *ll, const struct rs_ll_call *call)
 	return (ssize_t)done;
 }
 
+/* See RS_LL_EPARK_FORGET. */
+static int may_be_forgotten(struct rs_ll *ll, const struct rs_ll_call *call)
+{
+	if (call->kind != RS_LL_WRITE && call->kind != RS_LL_FALLOCATE)
+		return 0;
+	if (call->grace && rs_ll_now_ms() >= call->grace)
+		return 0;
+	return rs_core_has_orphans(ll->core);
+}
+
 static ssize_t try_write(struct rs_ll *ll, const struct rs_ll_call *call)
 {
 	ssize_t n;
@@ -80,6 +90,9 @@ static ssize_t try_write(struct rs_ll *ll, const struct rs_ll_call *call)
 	else
 		n = rs_core_write(ll->core, call->ino, call->data, call->len,
 				  call->off, 0);
+	/* A short count too: to write the front once more does no harm. */
+	if (n >= 0 && (uint64_t)n < call->len && may_be_forgotten(ll, call))
+		return RS_LL_EPARK_FORGET;
 	if (n >= 0)
 		fuse_reply_write(call->req, (size_t)n);
 	return n;
@@ -131,8 +144,11 @@ int rs_ll_try(struct rs_ll *ll, const struct rs_ll_call *call)
 	};
 	ssize_t err = fn[call->kind](ll, call);
 
-	if (err == RS_EPARK || err == RS_EPARK_COLD)
+	if (err == RS_EPARK || err == RS_EPARK_COLD ||
+	    err == RS_LL_EPARK_FORGET)
 		return (int)err;
+	if (err == -ENOSPC && may_be_forgotten(ll, call))
+		return RS_LL_EPARK_FORGET;
 	if (err < 0)
 		rs_ll_reply_err(call->req, (int)err);
 	return 0;

@@ -41,6 +41,7 @@ static void forget(struct rs_ll *ll, fuse_ino_t ino, uint64_t n)
 {
 	if (ino != RS_LL_TEST_INO)
 		rs_core_forget(ll->core, ino, n);
+	rs_ll_park_forgot(ll);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)

@@ -56,7 +56,16 @@ struct rs_ll_call {
 	int whole;	     /* WRITE: a short count is no answer */
 	uint64_t deadline;   /* ms of CLOCK_MONOTONIC: ENOSPC then; 0: room was
 			      * never short */
+	uint64_t grace;	     /* likewise, for RS_LL_EPARK_FORGET */
 };
+
+/*
+ * Real shortage, but files were removed whose FORGET may still be on its way
+ * (the kernel sends it behind, so that after unlink(2) room is back a little
+ * later than the caller knows): worth a short wait before ENOSPC.
+ */
+#define RS_LL_EPARK_FORGET (-20003)
+#define RS_LL_GRACE_MS 500u
 
 struct rs_ll_queue {
 	struct rs_ll_call *head, **tail;
@@ -71,7 +80,8 @@ struct rs_ll_park {
 	struct rs_ll_queue cold; /* wait for data from the store */
 	int trying; /* the parker has the head of room in its hands */
 	int space, stop;
-	uint64_t stall; /* ms */
+	atomic_int starving; /* room isn't empty; read without the lock */
+	uint64_t stall;	     /* ms */
 	uint64_t stalled;
 	int told; /* RS_LL_PARK_FULL was said for this shortage */
 	unsigned int threads;
@@ -84,6 +94,8 @@ void rs_ll_park_init(struct rs_ll_park *park);
 RS_MUST_USE int rs_ll_park_start(struct rs_ll *ll);
 void rs_ll_park_stop(struct rs_ll *ll);
 void rs_ll_park_release(struct rs_ll_park *park);
+/* The kernel forgot an inode: its room may be back. */
+void rs_ll_park_forgot(struct rs_ll *ll);
 
 /* ---- ll_selftest.c ---- */
 struct rs_ll_test {
@@ -157,7 +169,7 @@ void rs_ll_ops_dir(struct fuse_lowlevel_ops *ops);
 void rs_ll_ops_xattr(struct fuse_lowlevel_ops *ops);
 void rs_ll_ops_sync(struct fuse_lowlevel_ops *ops);
 
-/* ll_data.c: do it now; 0: replied, else RS_EPARK or RS_EPARK_COLD */
+/* ll_data.c: do it now; 0: replied, else one of the park codes */
 RS_MUST_USE int rs_ll_try(struct rs_ll *ll, const struct rs_ll_call *call);
 
 #endif

@@ -22,6 +22,8 @@
  * I3 Nobody waits for ever: ENOSPC `stall` seconds after room was short
  *    first (DESIGN G10), but not while data is being read or was.
  * I4 What waits is bounded in bytes; beyond it ENOSPC comes at once.
+ * I5 Real shortage (RS_LL_EPARK_FORGET) waits for FORGETs on their way, for
+ *    RS_LL_GRACE_MS and in the same queue; then the try itself says ENOSPC.
  *
  * LOCKS  park->lock covers the queues, nothing is called under it.
  * NOT HERE  the kernel's INTERRUPT is ignored: a signal must not leave a
@@ -111,6 +113,21 @@ static int late_err(const struct rs_ll_call *call)
 }
 
 /*
+ * The grace runs from the first moment in the queue, or of many that wait
+ * behind each other the last would have all of them.
+ */
+static void start_clocks(const struct rs_ll_park *park, struct rs_ll_call *call,
+			 int err)
+{
+	uint64_t now = rs_ll_now_ms();
+
+	if (err == RS_EPARK && !call->deadline)
+		call->deadline = now + park->stall;
+	if (!call->grace)
+		call->grace = now + RS_LL_GRACE_MS;
+}
+
+/*
  * Queue call for err; 0 if that is not possible. Lock held. Its time begins
  * when room is short first: a slow disk is no lack of room.
  */
@@ -118,16 +135,25 @@ static int enqueue(struct rs_ll_park *park, struct rs_ll_call *call, int err)
 {
 	if (park->stop)
 		return 0;
-	if (err == RS_EPARK) {
-		if (!call->deadline)
-			call->deadline = rs_ll_now_ms() + park->stall;
-		push_tail(&park->room, call);
-		pthread_cond_signal(&park->wake);
-	} else {
+	if (err == RS_EPARK_COLD) {
 		push_tail(&park->cold, call);
 		pthread_cond_signal(&park->work);
+		return 1;
 	}
+	start_clocks(park, call, err);
+	push_tail(&park->room, call);
+	atomic_store(&park->starving, 1);
+	pthread_cond_signal(&park->wake);
 	return 1;
+}
+
+/* Is there a point in trying again? The try itself minds the grace. */
+static int in_time(const struct rs_ll_call *call, int err)
+{
+	if (err == RS_LL_EPARK_FORGET)
+		return 1;
+	return err == RS_EPARK &&
+	       (!call->deadline || rs_ll_now_ms() < call->deadline);
 }
 
 /* A shortage is told once, until nobody waits any more. Lock held. */
@@ -216,7 +242,8 @@ static int retry_head(struct rs_ll *ll)
 	err = rs_ll_try(ll, call);
 	pthread_mutex_lock(&park->lock);
 	park->trying = 0;
-	if (err == RS_EPARK && rs_ll_now_ms() < call->deadline) {
+	if (in_time(call, err)) {
+		start_clocks(park, call, err);
 		push_head(&park->room, call);
 		return 0;
 	}
@@ -258,6 +285,7 @@ static void *parker(void *arg)
 	while (!park->stop) {
 		if (!park->room.head) {
 			park->told = 0;
+			atomic_store(&park->starving, 0);
 			pthread_cond_wait(&park->wake, &park->lock);
 			continue;
 		}
@@ -300,14 +328,16 @@ static void serve_cold(struct rs_ll *ll, struct rs_ll_call *call)
 	if (!err) {
 		call->deadline = 0;
 		err = rs_ll_try(ll, call);
-	} else if (err != RS_EPARK && err != RS_EPARK_COLD)
+	} else if (err != RS_EPARK && err != RS_EPARK_COLD) {
 		rs_ll_reply_err(call->req, err);
-	if (err != RS_EPARK && err != RS_EPARK_COLD) {
+		err = 0;
+	}
+	if (!err) {
 		free_call(call);
 		return;
 	}
 	/* no RAM now, or it was dropped again before we came */
-	if (!call->deadline || rs_ll_now_ms() < call->deadline) {
+	if (err == RS_EPARK_COLD || in_time(call, err)) {
 		pthread_mutex_lock(&park->lock);
 		queued = enqueue(park, call, err);
 		pthread_mutex_unlock(&park->lock);
@@ -407,6 +437,12 @@ void rs_ll_park_release(struct rs_ll_park *park)
 	pthread_cond_destroy(&park->wake);
 	pthread_cond_destroy(&park->work);
 	pthread_mutex_destroy(&park->lock);
+}
+
+void rs_ll_park_forgot(struct rs_ll *ll)
+{
+	if (atomic_load(&ll->park.starving))
+		rs_ll_space(ll);
 }
 
 void rs_ll_space(struct rs_ll *ll)

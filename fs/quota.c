@@ -114,9 +114,18 @@ static uint64_t inodes_max(const struct rs_core *core)
 	return by_ram;
 }
 
+/*
+ * What was removed and is still open, or not yet forgotten by the kernel, is
+ * in RAM only: RAM bounds it.
+ */
+static uint64_t inodes_used(const struct rs_core *core)
+{
+	return core->inodes.n - core->orphans;
+}
+
 int rs_quota_inode(struct rs_core *core)
 {
-	if (core->inodes.n >= inodes_max(core))
+	if (inodes_used(core) >= inodes_max(core))
 		return -ENOSPC;
 	return rs_quota_ram(core, 2 * INODE_COST, RS_NEED_SMALL);
 }
@@ -183,7 +192,7 @@ void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret)
 	ret->bavail = ret->bfree;
 	max = inodes_max(core);
 	ret->files = max;
-	ret->ffree = core->inodes.n < max ? max - core->inodes.n : 0;
+	ret->ffree = inodes_used(core) < max ? max - inodes_used(core) : 0;
 	if (ret->ffree > ram_left / INODE_COST)
 		ret->ffree = ram_left / INODE_COST;
 	rs_core_unlock(core);
@@ -193,7 +202,7 @@ void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
 {
 	rs_core_lock(core);
 	memset(ret, 0, sizeof(*ret));
-	ret->inodes = core->inodes.n;
+	ret->inodes = inodes_used(core);
 	ret->inodes_max = inodes_max(core);
 	ret->data_bytes = used_pages(core) * RS_PAGE;
 	ret->capacity = capacity_pages(core) * RS_PAGE;

@@ -22,6 +22,25 @@ os.close(fd)
 same(data[:n], get('one'), 'what was written')
 os.unlink('one')
 
+# Room is back for the very next write, though the kernel's FORGET, which
+# gives it back, comes behind the unlink.
+for i in range(30):
+    fd = os.open('again%d' % i, os.O_CREAT | os.O_WRONLY, 0o600)
+    same(n - (1 << 20), os.write(fd, data[:n - (1 << 20)]), 'round %d' % i)
+    os.close(fd)
+    os.unlink('again%d' % i)
+
+# but what is removed and open holds its room
+held = os.open('held', os.O_CREAT | os.O_RDWR, 0o600)
+same(n - (1 << 20), os.write(held, data[:n - (1 << 20)]), 'held')
+os.unlink('held')
+fd = os.open('more', os.O_CREAT | os.O_WRONLY, 0o600)
+true(os.write(fd, data[:4 << 20]) < 4 << 20, 'beside what is held')
+same('ENOSPC', code(os.write, fd, data[:1 << 20]), 'beside what is held')
+os.close(fd)
+os.close(held)
+os.unlink('more')
+
 # by 4 KiB
 fd = os.open('many', os.O_CREAT | os.O_RDWR, 0o600)
 total = 0
