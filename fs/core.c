@@ -52,6 +52,7 @@ static int make_root(struct rs_core *core)
 	for (i = 0; i < RS_TIMES; i++)
 		rs_times_set(root, (enum rs_time)i, &now);
 	core->root = root;
+	rs_policy_refresh(core, root);
 	return 0;
 }
 

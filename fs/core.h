@@ -28,12 +28,32 @@
 struct rs_core;
 struct rs_inode;
 
+/*
+ * One line of the configuration: what directories get whose path it matches.
+ * The last one that says a key wins, key by key. glob: from the mount's
+ * root, with a leading '/'; `*`, `?`, `[]` within a component, `**` any
+ * number of components, none too: what ends in `**` names the top as well.
+ */
+struct rs_rule {
+	const char *glob;
+	uint8_t policy;	 /* enum rs_policy, 0: not said */
+	uint8_t dirsync; /* RS_DIRSYNC_, 0: not said */
+	uint8_t has_limit, has_inodes;
+	uint64_t limit, limit_inodes; /* 0: none */
+};
+
+#define RS_DIRSYNC_STRICT 1u
+#define RS_DIRSYNC_CALLER 2u
+
 struct rs_core_cfg {
 	struct rs_journal *journal; /* NULL: nothing is logged (tests) */
-	uint64_t ram;	   /* bytes that data, names, inodes may take */
-	uint64_t capacity; /* bytes of file data (pages) */
-	uint64_t inodes;   /* limit of their number */
-	enum rs_policy policy;
+	uint64_t ram;	       /* bytes that data, names, inodes may take */
+	uint64_t capacity;     /* bytes of file data (pages) */
+	uint64_t inodes;       /* limit of their number */
+	enum rs_policy policy; /* of the root; 0: fsync */
+	uint8_t dirsync;       /* of the root; 0: strict */
+	const struct rs_rule *rules; /* live as long as the core */
+	size_t n_rules;
 	int noatime;
 	int xattr;
 	int readonly;
@@ -214,12 +234,95 @@ enum rs_policy rs_core_policy(struct rs_core *core, uint64_t ino);
  */
 uint64_t rs_core_sync_number(struct rs_core *core, uint64_t ino);
 
+/* what a change was, as the reply to it sees it */
+enum rs_change {
+	RS_CHANGE_ENTRY, /* a name made or removed in this directory */
+	RS_CHANGE_INTO,	 /* a rename or link into this directory */
+	RS_CHANGE_INODE, /* data or attributes of this inode */
+};
+/*
+ * After the operation: the frame that its reply has to wait for under the
+ * policy of ino; 0: none. Takes no lock while no directory has a policy that
+ * makes changes wait.
+ */
+uint64_t rs_core_change_number(struct rs_core *core, uint64_t ino,
+			       enum rs_change change);
+
+/* ---- policies ---- */
+/* where a setting of a directory comes from */
+enum rs_origin {
+	RS_ORIGIN_MOUNT,   /* the mount's default */
+	RS_ORIGIN_PARENT,  /* the directory above */
+	RS_ORIGIN_RULE,	   /* the configuration */
+	RS_ORIGIN_RUNTIME, /* rs_core_policy_set(), kept in the store */
+};
+
+struct rs_policy_info {
+	uint64_t ino;
+	enum rs_policy policy;
+	enum rs_origin policy_origin;
+	uint8_t dirsync; /* RS_DIRSYNC_ */
+	enum rs_origin dirsync_origin;
+	/* of the subtree, 0: none; used is only told where one is set */
+	uint64_t limit, limit_inodes, used, used_inodes;
+};
+/* -ESTALE, -ENOTDIR */
+RS_MUST_USE int rs_core_policy_get(struct rs_core *core, uint64_t ino,
+				   struct rs_policy_info *ret_info);
+
+#define RS_POLSET_POLICY 0x1u
+#define RS_POLSET_DIRSYNC 0x2u
+#define RS_POLSET_LIMIT 0x4u
+#define RS_POLSET_INODES 0x8u
+struct rs_policy_set {
+	unsigned int what; /* RS_POLSET_ */
+	/* 0: no setting of its own any more, the configuration's again */
+	uint8_t policy, dirsync;
+	uint64_t limit, limit_inodes;
+};
+/*
+ * Set at run time, and keep it in the store. Raised from volatile: logs what
+ * is there first, in pieces, without the tree lock: from a control thread.
+ * *ret_number: the frame that makes all of it durable, for the caller to
+ * wait for; 0: nothing to wait for. Errors: -ESTALE, -ENOTDIR, -ENOENT
+ * (removed), -EINVAL, -ENOSPC, -EROFS, -EIO.
+ */
+RS_MUST_USE int rs_core_policy_set(struct rs_core *core, uint64_t ino,
+				   const struct rs_policy_set *set,
+				   uint64_t *ret_number);
+/*
+ * Every directory that has a setting of its own, root first (always told),
+ * path with a leading '/'. fn's non-zero value ends it and is returned. fn
+ * is called without the tree lock. -ENOMEM
+ */
+RS_MUST_USE int rs_core_policy_walk(
+	struct rs_core *core,
+	int (*fn)(void *arg, const char *path,
+		  const struct rs_policy_info *info),
+	void *arg);
+
+/* What would be gone if the power went now, of the files under a policy. */
+struct rs_core_loss {
+	uint64_t files, bytes, oldest_ms;
+};
+void rs_core_loss(struct rs_core *core,
+		  struct rs_core_loss ret[RS_POLICY_ALWAYS + 1]);
+/*
+ * The directory or file at path, from the mount's root, with or without a
+ * leading '/'; symlinks aren't followed. -ENOENT, -ENOTDIR, -ENAMETOOLONG
+ */
+RS_MUST_USE int rs_core_resolve(struct rs_core *core, const char *path,
+				uint64_t *ret_ino);
+
 /* ---- numbers ---- */
 struct rs_statfs {
 	uint64_t blocks, bfree, bavail; /* of 4096 bytes */
 	uint64_t files, ffree;
 };
 void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret);
+/* As seen from inside ino: the limits of the directories above count too. */
+void rs_core_statfs_at(struct rs_core *core, uint64_t ino,
+		       struct rs_statfs *ret);
 
 struct rs_core_status {
 	uint64_t inodes, inodes_max;

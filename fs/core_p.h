@@ -62,8 +62,12 @@ struct rs_dir {
 	uintptr_t *slots;
 	uint32_t n, cap, live;
 	uint64_t next_cookie;
+	/* own settings made at run time, 0: none; kept in the store */
 	uint64_t limit, limit_inodes;
 	uint8_t policy, dirsync;
+	/* what counts (policy.c), and enum rs_origin of each */
+	uint8_t eff, eff_sync, from, from_sync;
+	uint64_t eff_limit, eff_inodes;
 };
 
 struct rs_inode {
@@ -134,6 +138,8 @@ struct rs_core {
 	struct rs_stale *stale;
 	size_t n_stale;
 	uint64_t tx; /* number of the frame between begin and end */
+	/* directories by effective policy; read without the lock too */
+	uint64_t n_dirs[RS_POLICY_ALWAYS + 1];
 };
 
 struct rs_stale {
@@ -213,6 +219,8 @@ void rs_dir_add(struct rs_dir *dir, struct rs_dentry *dentry);
 void rs_dir_remove(struct rs_core *core, struct rs_dir *dir,
 		   struct rs_dentry *dentry);
 struct rs_dentry *rs_dir_first(const struct rs_dir *dir, uint64_t after);
+/* Every directory below top, each before what is in it: the next after at. */
+struct rs_inode *rs_dir_walk(const struct rs_inode *top, struct rs_inode *at);
 /* The directory that holds dir; dir itself for the root; NULL if removed */
 struct rs_inode *rs_dir_parent(struct rs_core *core,
 			       const struct rs_inode *dir);
@@ -263,10 +271,34 @@ void rs_intent_del(struct rs_core *core, struct rs_dentry *dentry);
 void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
 		   struct rs_rec *rec);
 
+/* ---- glob.c ---- */
+/* A directory by its name in its parent; the root has no name. */
+struct rs_spot {
+	const struct rs_inode *dir;
+	const char *name;
+	size_t len;
+};
+struct rs_spot rs_spot_of(const struct rs_core *core,
+			  const struct rs_inode *dir);
+/* See struct rs_rule. */
+int rs_glob_match(const struct rs_core *core, const char *glob,
+		  const struct rs_spot *spot);
+
 /* ---- policy.c ---- */
 enum rs_policy rs_policy_of(const struct rs_core *core,
 			    const struct rs_inode *dir);
+/* The strongest among the directories of its names. */
+enum rs_policy rs_policy_inode(const struct rs_core *core,
+			       const struct rs_inode *inode);
 int rs_policy_logs(const struct rs_core *core, const struct rs_inode *dir);
+/* Find out what counts for a directory that has its name now. */
+void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode);
+/* The same for all below it too, after a move or a change at the top. */
+void rs_policy_refresh_tree(struct rs_core *core, struct rs_inode *top);
+/* It is being freed. */
+void rs_policy_drop(struct rs_core *core, struct rs_inode *dir);
+/* Is there a directory of this policy? No lock needed. */
+int rs_policy_any(const struct rs_core *core, enum rs_policy policy);
 
 /* ---- number.c ---- */
 /* Bytes that rs_number_next() may append. */

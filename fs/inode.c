@@ -35,12 +35,14 @@ struct rs_inode *rs_inode_new(struct rs_core *core, uint64_t ino, uint32_t mode)
 
 void rs_inode_free(struct rs_core *core, struct rs_inode *inode)
 {
-	if (S_ISREG(inode->mode))
+	if (S_ISREG(inode->mode)) {
 		rs_file_clear(core, inode);
-	else if (S_ISDIR(inode->mode))
+	} else if (S_ISDIR(inode->mode)) {
+		rs_policy_drop(core, inode);
 		rs_dir_free(core, inode->u.dir);
-	else if (S_ISLNK(inode->mode) && inode->u.target)
+	} else if (S_ISLNK(inode->mode) && inode->u.target) {
 		rs_mem_free(&core->mem, inode->u.target, inode->size + 1);
+	}
 	rs_xattr_clear(core, inode);
 	rs_table_remove(&core->inodes, &inode->node);
 	rs_mem_free(&core->mem, inode, sizeof(*inode));

@@ -25,6 +25,7 @@ static int set_type(struct rs_load *load, struct rs_inode *inode, uint32_t mode)
 	} else if (S_ISDIR(inode->mode)) {
 		while ((dentry = rs_dir_first(inode->u.dir, 0)))
 			rs_load_unentry(load, dentry);
+		rs_policy_drop(core, inode);
 		rs_dir_free(core, inode->u.dir);
 	}
 	memset(&inode->u, 0, sizeof(inode->u));
@@ -223,6 +224,7 @@ int rs_core_load_tree(struct rs_core *core, struct rs_report *rep)
 		return 0;
 	rs_core_lock(core);
 	err = load_locked(core, rep);
+	rs_policy_refresh_tree(core, core->root);
 	rs_core_unlock(core);
 	return err;
 }

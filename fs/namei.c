@@ -172,6 +172,8 @@ static void make_apply(struct rs_core *core, struct rs_place *place,
 	rs_intent_put(core, place->dentry, inode, 0);
 	rs_intent_end(core);
 	rs_dentry_add(core, place->dentry, inode);
+	if (S_ISDIR(inode->mode))
+		rs_policy_refresh(core, inode);
 }
 
 static int make_locked(struct rs_core *core, uint64_t parent, const char *name,

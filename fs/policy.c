@@ -1,16 +1,36 @@
 /*
  * policy.c - the one place that decides what a directory's changes get.
- * Where a directory carries a policy of its own that one counts, else the
- * mount's.
+ *
+ * A setting made at run time counts before the last rule that matches the
+ * path, this before what the directory above has. What counts is kept in the
+ * directory (eff, eff_sync, ...), because each operation asks, and found out
+ * again when the directory is made, moved, or a setting above changes.
+ *
+ * LOCKS  the tree lock; the counters of directories by policy may be read
+ * without it, by who only wants to know whether there is any such directory.
  */
 #include "fs/core_p.h"
 
 enum rs_policy rs_policy_of(const struct rs_core *core,
 			    const struct rs_inode *dir)
 {
-	if (S_ISDIR(dir->mode) && dir->u.dir->policy)
-		return (enum rs_policy)dir->u.dir->policy;
-	return core->cfg.policy ? core->cfg.policy : RS_POLICY_FSYNC;
+	(void)core;
+	return (enum rs_policy)dir->u.dir->eff;
+}
+
+enum rs_policy rs_policy_inode(const struct rs_core *core,
+			       const struct rs_inode *inode)
+{
+	enum rs_policy policy = RS_POLICY_VOLATILE, own;
+	const struct rs_dentry *name;
+
+	if (S_ISDIR(inode->mode))
+		return rs_policy_of(core, inode);
+	for (name = inode->names; name; name = name->next) {
+		own = rs_policy_of(core, name->dir);
+		policy = own > policy ? own : policy;
+	}
+	return policy;
 }
 
 int rs_policy_logs(const struct rs_core *core, const struct rs_inode *dir)
@@ -19,24 +39,117 @@ int rs_policy_logs(const struct rs_core *core, const struct rs_inode *dir)
 	       rs_policy_of(core, dir) != RS_POLICY_VOLATILE;
 }
 
-enum rs_policy rs_core_policy(struct rs_core *core, uint64_t ino)
+int rs_policy_any(const struct rs_core *core, enum rs_policy policy)
 {
-	enum rs_policy policy = RS_POLICY_FSYNC, own;
-	struct rs_dentry *name;
-	struct rs_inode *inode;
+	return __atomic_load_n(&core->n_dirs[policy], __ATOMIC_RELAXED) != 0;
+}
 
-	rs_core_lock(core);
-	inode = rs_inode_find(core, ino);
-	if (inode && S_ISDIR(inode->mode)) {
-		policy = rs_policy_of(core, inode);
-	} else if (inode) {
-		/* the strongest among its names' directories */
-		policy = RS_POLICY_VOLATILE;
-		for (name = inode->names; name; name = name->next) {
-			own = rs_policy_of(core, name->dir);
-			policy = own > policy ? own : policy;
-		}
+static void count(struct rs_core *core, uint8_t policy, uint64_t n)
+{
+	if (policy)
+		__atomic_fetch_add(&core->n_dirs[policy], n, __ATOMIC_RELAXED);
+}
+
+/* What the rules say of a path: 0 where none says anything. */
+static void ask_rules(const struct rs_core *core, const struct rs_spot *spot,
+		      struct rs_rule *ret)
+{
+	const struct rs_rule *rule = core->cfg.rules;
+	const struct rs_rule *end = rule + core->cfg.n_rules;
+
+	memset(ret, 0, sizeof(*ret));
+	for (; rule != end; rule++) {
+		if (!rs_glob_match(core, rule->glob, spot))
+			continue;
+		if (rule->policy)
+			ret->policy = rule->policy;
+		if (rule->dirsync)
+			ret->dirsync = rule->dirsync;
+		if (rule->has_limit)
+			ret->limit = rule->limit;
+		if (rule->has_inodes)
+			ret->limit_inodes = rule->limit_inodes;
 	}
-	rs_core_unlock(core);
-	return policy;
+}
+
+static uint8_t choose(uint8_t own, uint8_t rule, uint8_t above,
+		      enum rs_origin from_above, uint8_t *ret_from)
+{
+	uint8_t from = (uint8_t)from_above;
+
+	if (own || rule)
+		from = own ? RS_ORIGIN_RUNTIME : RS_ORIGIN_RULE;
+	*ret_from = from;
+	if (own)
+		return own;
+	return rule ? rule : above;
+}
+
+void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
+{
+	struct rs_spot spot = rs_spot_of(core, inode);
+	enum rs_origin above = RS_ORIGIN_PARENT;
+	struct rs_dir *dir = inode->u.dir;
+	uint8_t policy = RS_POLICY_FSYNC, dirsync = RS_DIRSYNC_STRICT;
+	struct rs_rule rule;
+
+	ask_rules(core, &spot, &rule);
+	if (spot.dir) {
+		policy = spot.dir->u.dir->eff;
+		dirsync = spot.dir->u.dir->eff_sync;
+	} else {
+		above = RS_ORIGIN_MOUNT;
+		if (core->cfg.policy)
+			policy = (uint8_t)core->cfg.policy;
+		if (core->cfg.dirsync)
+			dirsync = core->cfg.dirsync;
+	}
+	count(core, dir->eff, (uint64_t)-1);
+	dir->eff = choose(dir->policy, rule.policy, policy, above, &dir->from);
+	count(core, dir->eff, 1);
+	dir->eff_sync = choose(dir->dirsync, rule.dirsync, dirsync, above,
+			       &dir->from_sync);
+	dir->eff_limit = dir->limit ? dir->limit : rule.limit;
+	dir->eff_inodes =
+		dir->limit_inodes ? dir->limit_inodes : rule.limit_inodes;
+}
+
+void rs_policy_drop(struct rs_core *core, struct rs_inode *dir)
+{
+	count(core, dir->u.dir->eff, (uint64_t)-1);
+}
+
+/*
+ * The next directory below dir behind a cookie. nlink tells whether there
+ * are any, so that a queue of a million files costs nothing.
+ */
+static struct rs_inode *next_dir(const struct rs_inode *dir, uint64_t after)
+{
+	struct rs_dentry *dentry;
+
+	if (dir->nlink <= 2)
+		return NULL;
+	dentry = rs_dir_first(dir->u.dir, after);
+	while (dentry && !S_ISDIR(dentry->inode->mode))
+		dentry = rs_dir_first(dir->u.dir, dentry->cookie);
+	return dentry ? dentry->inode : NULL;
+}
+
+struct rs_inode *rs_dir_walk(const struct rs_inode *top, struct rs_inode *at)
+{
+	struct rs_inode *next = next_dir(at, 0);
+
+	while (!next && at != top) {
+		next = next_dir(at->names->dir, at->names->cookie);
+		at = at->names->dir;
+	}
+	return next;
+}
+
+void rs_policy_refresh_tree(struct rs_core *core, struct rs_inode *top)
+{
+	struct rs_inode *at = top;
+
+	for (; at; at = rs_dir_walk(top, at))
+		rs_policy_refresh(core, at);
 }

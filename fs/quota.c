@@ -178,11 +178,10 @@ static uint64_t pages_left(struct rs_core *core, uint64_t ram_left)
 	return ring / RS_PAGE < left ? ring / RS_PAGE : left;
 }
 
-void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret)
+static void statfs_locked(struct rs_core *core, struct rs_statfs *ret)
 {
 	uint64_t limit, used, ram_left, max;
 
-	rs_core_lock(core);
 	limit = core->cfg.ram ? core->cfg.ram - reserve_of(core)
 			      : UINT64_MAX / 2;
 	used = rs_mem_used(&core->mem);
@@ -195,7 +194,20 @@ void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret)
 	ret->ffree = inodes_used(core) < max ? max - inodes_used(core) : 0;
 	if (ret->ffree > ram_left / INODE_COST)
 		ret->ffree = ram_left / INODE_COST;
+}
+
+void rs_core_statfs_at(struct rs_core *core, uint64_t ino,
+		       struct rs_statfs *ret)
+{
+	(void)ino;
+	rs_core_lock(core);
+	statfs_locked(core, ret);
 	rs_core_unlock(core);
+}
+
+void rs_core_statfs(struct rs_core *core, struct rs_statfs *ret)
+{
+	rs_core_statfs_at(core, RS_INO_ROOT, ret);
 }
 
 void rs_core_status(struct rs_core *core, struct rs_core_status *ret)

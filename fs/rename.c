@@ -101,6 +101,13 @@ static void change_times(struct rs_core *core, const struct move *move)
 		rs_times_set(move->target, RS_CTIME, &now);
 }
 
+/* Another path may mean other policies. */
+static void moved(struct rs_core *core, struct rs_inode *inode)
+{
+	if (S_ISDIR(inode->mode))
+		rs_policy_refresh_tree(core, inode);
+}
+
 static void exchange_apply(struct rs_core *core, const struct move *move)
 {
 	change_times(core, move);
@@ -116,6 +123,8 @@ static void exchange_apply(struct rs_core *core, const struct move *move)
 	rs_intent_end(core);
 	rs_dentry_point(move->from.dentry, move->target);
 	rs_dentry_point(move->to.dentry, move->inode);
+	moved(core, move->inode);
+	moved(core, move->target);
 }
 
 static void log_target(struct rs_core *core, struct rs_inode *target)
@@ -152,6 +161,7 @@ static void replace_apply(struct rs_core *core, const struct move *move)
 	else
 		rs_dentry_add(core, move->to.dentry, move->inode);
 	rs_dentry_remove(core, move->from.dentry);
+	moved(core, move->inode);
 	if (target && !target->nlink)
 		rs_inode_drop(core, target);
 }

@@ -35,11 +35,48 @@ uint64_t rs_core_sync_number(struct rs_core *core, uint64_t ino)
 		return 0;
 	rs_core_lock(core);
 	inode = rs_inode_find(core, ino);
-	if (inode && rs_inode_logged(inode)) {
+	/* under interval and volatile nobody waits */
+	if (inode && rs_inode_logged(inode) &&
+	    rs_policy_inode(core, inode) > RS_POLICY_INTERVAL) {
 		last = inode->last;
 		for (dentry = inode->names; dentry; dentry = dentry->next)
 			last = newer(last, way_up(core, dentry));
 	}
+	rs_core_unlock(core);
+	return last <= rs_journal_durable(core->cfg.journal) ? 0 : last;
+}
+
+/* Has anybody asked for replies that wait? */
+static int none_waits(const struct rs_core *core, enum rs_change change)
+{
+	if (rs_policy_any(core, RS_POLICY_ALWAYS))
+		return 0;
+	return change != RS_CHANGE_INTO ||
+	       !rs_policy_any(core, RS_POLICY_RENAME);
+}
+
+static enum rs_policy waits_from(enum rs_change change)
+{
+	return change == RS_CHANGE_INTO ? RS_POLICY_RENAME : RS_POLICY_ALWAYS;
+}
+
+/*
+ * The directory's or inode's own last frame is enough: what is above it was
+ * logged before, and the log is a prefix.
+ */
+uint64_t rs_core_change_number(struct rs_core *core, uint64_t ino,
+			       enum rs_change change)
+{
+	const struct rs_inode *inode;
+	uint64_t last = 0;
+
+	if (!core->cfg.journal || none_waits(core, change))
+		return 0;
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	if (inode && rs_inode_logged(inode) &&
+	    rs_policy_inode(core, inode) >= waits_from(change))
+		last = inode->last;
 	rs_core_unlock(core);
 	return last <= rs_journal_durable(core->cfg.journal) ? 0 : last;
 }
