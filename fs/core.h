@@ -234,6 +234,13 @@ enum rs_policy rs_core_policy(struct rs_core *core, uint64_t ino);
  */
 uint64_t rs_core_sync_number(struct rs_core *core, uint64_t ino);
 
+/*
+ * Has the directory dirsync=caller? Then *ret_number is as from
+ * rs_core_sync_number(). Takes no lock while no directory has.
+ */
+int rs_core_dirsync_caller(struct rs_core *core, uint64_t ino,
+			   uint64_t *ret_number);
+
 /* what a change was, as the reply to it sees it */
 enum rs_change {
 	RS_CHANGE_ENTRY, /* a name made or removed in this directory */

@@ -140,6 +140,7 @@ struct rs_core {
 	uint64_t tx; /* number of the frame between begin and end */
 	/* directories by effective policy; read without the lock too */
 	uint64_t n_dirs[RS_POLICY_ALWAYS + 1];
+	uint8_t any_caller; /* some directory has had dirsync=caller */
 };
 
 struct rs_stale {

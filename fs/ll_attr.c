@@ -83,8 +83,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	struct rs_statfs st;
 	struct statvfs buf;
 
-	(void)ino;
-	rs_core_statfs(rs_ll_of(req)->core, &st);
+	rs_core_statfs_at(rs_ll_of(req)->core, ino, &st);
 	memset(&buf, 0, sizeof(buf));
 	buf.f_bsize = RS_PAGE;
 	buf.f_frsize = RS_PAGE;

@@ -81,8 +81,15 @@ static int may_be_forgotten(struct rs_ll *ll, const struct rs_ll_call *call)
 	return rs_core_has_orphans(ll->core);
 }
 
+/* What the reply has to wait for under the policy of the inode. */
+static uint64_t changed(struct rs_ll *ll, const struct rs_ll_call *call)
+{
+	return rs_core_change_number(ll->core, call->ino, RS_CHANGE_INODE);
+}
+
 static ssize_t try_write(struct rs_ll *ll, const struct rs_ll_call *call)
 {
+	struct rs_ll_reply reply = { .kind = RS_LL_WRITTEN };
 	ssize_t n;
 
 	if (call->whole)
@@ -93,30 +100,34 @@ static ssize_t try_write(struct rs_ll *ll, const struct rs_ll_call *call)
 	/* A short count too: to write the front once more does no harm. */
 	if (n >= 0 && (uint64_t)n < call->len && may_be_forgotten(ll, call))
 		return RS_LL_EPARK_FORGET;
-	if (n >= 0)
-		fuse_reply_write(call->req, (size_t)n);
+	if (n >= 0) {
+		reply.count = (size_t)n;
+		rs_ll_reply_when(call->req, changed(ll, call), &reply);
+	}
 	return n;
 }
 
 static ssize_t try_setattr(struct rs_ll *ll, const struct rs_ll_call *call)
 {
-	struct rs_stat st;
+	struct rs_ll_reply reply = { .kind = RS_LL_ATTR };
 	int err;
 
-	err = rs_core_setattr(ll->core, call->ino, &call->attr, call->set, &st);
+	err = rs_core_setattr(ll->core, call->ino, &call->attr, call->set,
+			      &reply.st);
 	if (!err)
-		rs_ll_reply_attr(call->req, &st);
+		rs_ll_reply_when(call->req, changed(ll, call), &reply);
 	return err;
 }
 
 static ssize_t try_fallocate(struct rs_ll *ll, const struct rs_ll_call *call)
 {
+	const struct rs_ll_reply reply = { .kind = RS_LL_DONE };
 	int err;
 
 	err = rs_core_fallocate(ll->core, call->ino, call->mode, call->off,
 				call->len);
 	if (!err)
-		fuse_reply_err(call->req, 0);
+		rs_ll_reply_when(call->req, changed(ll, call), &reply);
 	return err;
 }
 

@@ -4,16 +4,12 @@
  * Cookies only grow, so a scan needs an end that is fixed when it begins:
  * otherwise one that renames as it goes meets its own names for ever. The
  * bound is taken at OPENDIR, kept in the handle, and taken anew when the
- * scan starts over (rewinddir). OPENDIR is always implemented; listings are
- * not cached by the kernel.
+ * scan starts over (rewinddir). OPENDIR is always implemented, also for
+ * ll_dirsync.c; listings are not cached by the kernel.
  */
 #include "fs/ll_p.h"
 
 #include <errno.h>
-
-struct rs_ll_dir {
-	_Atomic uint64_t bound;
-};
 
 struct listing {
 	fuse_req_t req;
@@ -22,7 +18,7 @@ struct listing {
 	int plus;
 };
 
-static struct rs_ll_dir *dir_of(const struct fuse_file_info *fi)
+struct rs_ll_dir *rs_ll_dir_of(const struct fuse_file_info *fi)
 {
 	return (struct rs_ll_dir *)(uintptr_t)fi->fh;
 }
@@ -30,23 +26,22 @@ static struct rs_ll_dir *dir_of(const struct fuse_file_info *fi)
 static void op_opendir(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	struct rs_ll_dir *dir = malloc(sizeof(*dir));
+	struct rs_ll_dir *dir = calloc(1, sizeof(*dir));
 
+	(void)fi;
 	if (!dir) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
 	atomic_init(&dir->bound, rs_core_dir_bound(rs_ll_of(req)->core, ino));
-	fi->fh = (uintptr_t)dir;
-	if (fuse_reply_open(req, fi) == -ENOENT)
-		free(dir);
+	rs_ll_open_dir(req, ino, dir);
 }
 
 static void op_releasedir(fuse_req_t req, fuse_ino_t ino,
 			  struct fuse_file_info *fi)
 {
 	(void)ino;
-	free(dir_of(fi));
+	free(rs_ll_dir_of(fi));
 	fuse_reply_err(req, 0);
 }
 
@@ -88,7 +83,7 @@ static void list_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		     struct fuse_file_info *fi, int plus)
 {
 	struct rs_ll *ll = rs_ll_of(req);
-	struct rs_ll_dir *dir = dir_of(fi);
+	struct rs_ll_dir *dir = rs_ll_dir_of(fi);
 	struct listing list = { .req = req, .plus = plus };
 	int err;
 

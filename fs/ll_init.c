@@ -116,6 +116,8 @@ int rs_ll_new(const struct rs_ll_cfg *cfg, struct rs_ll **ret_ll)
 	rs_ll_ro_init(&ll->ro);
 	err = copy_cfg(cfg, &ll->cfg);
 	if (!err)
+		err = rs_ll_dirsync_init(ll);
+	if (!err)
 		err = rs_ll_test_fork(ll);
 	if (!err) {
 		ll->fd = open_device();
@@ -354,6 +356,7 @@ void rs_ll_free(struct rs_ll *ll)
 	rs_ll_test_release(&ll->test);
 	rs_ll_park_release(&ll->park);
 	rs_ll_ro_release(&ll->ro);
+	rs_caller_free(ll->caller);
 	free_cfg(&ll->cfg);
 	free(ll);
 }

@@ -7,6 +7,7 @@
 #include "fs/ll_p.h"
 
 #include <errno.h>
+#include <stdio.h> /* RENAME_ flags */
 #include <sys/stat.h>
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -61,18 +62,51 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 	fuse_reply_none(req);
 }
 
+/*
+ * An entry of dir was changed: the number that the reply has to wait for
+ * under the policy of dir.
+ */
+static uint64_t changed(fuse_req_t req, fuse_ino_t dir, enum rs_change change)
+{
+	rs_ll_changed(req, dir);
+	return rs_core_change_number(rs_ll_of(req)->core, dir, change);
+}
+
+static void reply_new(fuse_req_t req, int err, fuse_ino_t parent,
+		      enum rs_change change, const struct rs_stat *st)
+{
+	struct rs_ll_reply reply = { .kind = RS_LL_ENTRY };
+
+	if (err) {
+		rs_ll_reply_err(req, err);
+		return;
+	}
+	reply.st = *st;
+	rs_ll_reply_when(req, changed(req, parent, change), &reply);
+}
+
+static void reply_done(fuse_req_t req, int err, fuse_ino_t parent)
+{
+	const struct rs_ll_reply reply = { .kind = RS_LL_DONE };
+
+	if (err)
+		rs_ll_reply_err(req, err);
+	else
+		rs_ll_reply_when(req, changed(req, parent, RS_CHANGE_ENTRY),
+				 &reply);
+}
+
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode, dev_t rdev)
 {
-	struct rs_ll *ll = rs_ll_of(req);
 	struct rs_stat st;
 	struct rs_who who;
+	int err;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_entry(
-		req,
-		rs_core_mknod(ll->core, parent, name, &who, mode, rdev, &st),
-		&st);
+	err = rs_core_mknod(rs_ll_of(req)->core, parent, name, &who, mode, rdev,
+			    &st);
+	reply_new(req, err, parent, RS_CHANGE_ENTRY, &st);
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -84,16 +118,21 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      mode_t mode, struct fuse_file_info *fi)
 {
+	struct rs_ll_reply reply = { .kind = RS_LL_CREATED };
 	struct rs_ll *ll = rs_ll_of(req);
-	struct rs_stat st;
 	struct rs_who who;
 	int err;
 
 	rs_ll_who(req, &who);
 	err = rs_core_mknod(ll->core, parent, name, &who,
-			    S_IFREG | (mode & 07777), 0, &st);
+			    S_IFREG | (mode & 07777), 0, &reply.st);
+	if (err) {
+		rs_ll_reply_err(req, err);
+		return;
+	}
 	fi->keep_cache = 1;
-	rs_ll_reply_create(req, err, &st, fi);
+	reply.fi = *fi;
+	rs_ll_reply_when(req, changed(req, parent, RS_CHANGE_ENTRY), &reply);
 }
 
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
@@ -116,26 +155,26 @@ static void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode,
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		       const char *name)
 {
-	struct rs_ll *ll = rs_ll_of(req);
 	struct rs_stat st;
 	struct rs_who who;
+	int err;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_entry(
-		req, rs_core_symlink(ll->core, parent, name, &who, target, &st),
-		&st);
+	err = rs_core_symlink(rs_ll_of(req)->core, parent, name, &who, target,
+			      &st);
+	reply_new(req, err, parent, RS_CHANGE_ENTRY, &st);
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 		    const char *name)
 {
-	struct rs_ll *ll = rs_ll_of(req);
 	struct rs_stat st;
 	struct rs_who who;
+	int err;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_entry(
-		req, rs_core_link(ll->core, ino, parent, name, &who, &st), &st);
+	err = rs_core_link(rs_ll_of(req)->core, ino, parent, name, &who, &st);
+	reply_new(req, err, parent, RS_CHANGE_INTO, &st);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -143,8 +182,8 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct rs_who who;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_err(
-		req, rs_core_unlink(rs_ll_of(req)->core, parent, name, &who));
+	reply_done(req, rs_core_unlink(rs_ll_of(req)->core, parent, name, &who),
+		   parent);
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -152,19 +191,32 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct rs_who who;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_err(req,
-			rs_core_rmdir(rs_ll_of(req)->core, parent, name, &who));
+	reply_done(req, rs_core_rmdir(rs_ll_of(req)->core, parent, name, &who),
+		   parent);
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      fuse_ino_t newparent, const char *newname,
 		      unsigned int flags)
 {
+	const struct rs_ll_reply reply = { .kind = RS_LL_DONE };
+	uint64_t from, into;
 	struct rs_who who;
+	int err;
 
 	rs_ll_who(req, &who);
-	rs_ll_reply_err(req, rs_core_rename(rs_ll_of(req)->core, parent, name,
-					    newparent, newname, flags, &who));
+	err = rs_core_rename(rs_ll_of(req)->core, parent, name, newparent,
+			     newname, flags, &who);
+	if (err) {
+		rs_ll_reply_err(req, err);
+		return;
+	}
+	/* an exchange goes into both */
+	from = changed(req, parent,
+		       flags & RENAME_EXCHANGE ? RS_CHANGE_INTO
+					       : RS_CHANGE_ENTRY);
+	into = changed(req, newparent, RS_CHANGE_INTO);
+	rs_ll_reply_when(req, from > into ? from : into, &reply);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)

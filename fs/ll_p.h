@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "fs/caller.h"
 #include "fs/ll.h"
 
 /* Seconds that the kernel may believe names and attributes: for ever, since
@@ -142,6 +143,7 @@ struct rs_ll {
 	struct rs_ll_park park;
 	struct rs_ll_test test;
 	struct rs_ll_ro ro;
+	struct rs_caller *caller; /* ll_dirsync.c */
 };
 
 /* ---- ll_reply.c: from our types to libfuse's ---- */
@@ -159,6 +161,46 @@ void rs_ll_reply_create(fuse_req_t req, int err, const struct rs_stat *st,
 void rs_ll_fill_entry(const struct rs_stat *st,
 		      struct fuse_entry_param *ret_entry);
 uint64_t rs_ll_now_ms(void);
+
+/* ---- ll_wait.c ---- */
+enum rs_ll_answer {
+	RS_LL_DONE, /* 0 and nothing more */
+	RS_LL_ENTRY,
+	RS_LL_CREATED,
+	RS_LL_ATTR,
+	RS_LL_WRITTEN,
+};
+struct rs_ll_reply {
+	enum rs_ll_answer kind;
+	struct rs_stat st;	  /* ENTRY, CREATED, ATTR */
+	struct fuse_file_info fi; /* CREATED */
+	size_t count;		  /* WRITTEN */
+};
+/*
+ * Send it once frame number is durable (0: now), or EIO when the log is
+ * broken by then. Takes req over; reply is copied.
+ */
+void rs_ll_reply_when(fuse_req_t req, uint64_t number,
+		      const struct rs_ll_reply *reply);
+
+/* ---- ll_dir.c, ll_dirsync.c ---- */
+struct rs_ll_dir {
+	_Atomic uint64_t bound;
+	/* dirsync=caller, fixed before the handle is known to anybody */
+	uint64_t number; /* the directory's last change at OPENDIR */
+	int32_t opener;	 /* thread id */
+	int own;	 /* it had changes of its own, durable since */
+};
+struct rs_ll_dir *rs_ll_dir_of(const struct fuse_file_info *fi);
+RS_MUST_USE int rs_ll_dirsync_init(struct rs_ll *ll);
+/* The caller of req has changed an entry of dir. Before the reply. */
+void rs_ll_changed(fuse_req_t req, fuse_ino_t dir);
+/* Answer OPENDIR, now or later; owns dir from then on. */
+void rs_ll_open_dir(fuse_req_t req, fuse_ino_t ino, struct rs_ll_dir *dir);
+void rs_ll_reply_dir(fuse_req_t req, struct rs_ll_dir *dir);
+/* What FSYNCDIR has to wait for; 0: nothing. */
+uint64_t rs_ll_dirsync_number(fuse_req_t req, fuse_ino_t ino,
+			      const struct rs_ll_dir *dir);
 void rs_ll_tell(struct rs_ll *ll, enum rs_ll_event what, const char *text);
 
 /* ---- the handlers, a table a file ---- */

@@ -64,6 +64,19 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		    buf, size);
 }
 
+static void reply_changed(fuse_req_t req, fuse_ino_t ino, int err)
+{
+	const struct rs_ll_reply reply = { .kind = RS_LL_DONE };
+
+	if (err)
+		rs_ll_reply_err(req, err);
+	else
+		rs_ll_reply_when(req,
+				 rs_core_change_number(rs_ll_of(req)->core, ino,
+						       RS_CHANGE_INODE),
+				 &reply);
+}
+
 static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 			const char *value, size_t size, int flags)
 {
@@ -71,8 +84,9 @@ static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
-	rs_ll_reply_err(req, rs_core_setxattr(rs_ll_of(req)->core, ino, name,
-					      value, size, flags));
+	reply_changed(req, ino,
+		      rs_core_setxattr(rs_ll_of(req)->core, ino, name, value,
+				       size, flags));
 }
 
 static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -81,8 +95,8 @@ static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
-	rs_ll_reply_err(req,
-			rs_core_removexattr(rs_ll_of(req)->core, ino, name));
+	reply_changed(req, ino,
+		      rs_core_removexattr(rs_ll_of(req)->core, ino, name));
 }
 
 void rs_ll_ops_xattr(struct fuse_lowlevel_ops *ops)

@@ -109,6 +109,8 @@ void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
 	count(core, dir->eff, 1);
 	dir->eff_sync = choose(dir->dirsync, rule.dirsync, dirsync, above,
 			       &dir->from_sync);
+	if (dir->eff_sync == RS_DIRSYNC_CALLER)
+		__atomic_store_n(&core->any_caller, 1, __ATOMIC_RELAXED);
 	dir->eff_limit = dir->limit ? dir->limit : rule.limit;
 	dir->eff_inodes =
 		dir->limit_inodes ? dir->limit_inodes : rule.limit_inodes;
