@@ -42,6 +42,7 @@ struct rs_cmd {
 };
 
 extern const struct rs_cmd rs_cmd_init, rs_cmd_mount, rs_cmd_umount,
-	rs_cmd_status, rs_cmd_sync, rs_cmd_recover, rs_cmd_verify, rs_cmd_dump;
+	rs_cmd_status, rs_cmd_sync, rs_cmd_recover, rs_cmd_verify, rs_cmd_dump,
+	rs_cmd_check, rs_cmd_policy;
 
 #endif

@@ -93,6 +93,25 @@ static void print_errors(json_t *st)
 	}
 }
 
+/* What would be lost if the power went now. */
+static void print_risk(json_t *st)
+{
+	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
+	const char *policy;
+	json_t *risk;
+
+	json_object_foreach(json_object_get(st, "at_risk"), policy, risk)
+	{
+		if (!num(risk, "files", NULL))
+			continue;
+		printf("at risk     %s: %" PRIu64 " files, %s, the oldest"
+		       " since %s\n",
+		       policy, num(risk, "files", NULL),
+		       rs_size_text(num(risk, "bytes", NULL), a),
+		       rs_time_text(num(risk, "oldest_ms", NULL), b));
+	}
+}
+
 static void print(json_t *st)
 {
 	char a[RS_SIZE_TEXT];
@@ -102,8 +121,10 @@ static void print(json_t *st)
 	printf("from        %s, process %" PRIu64 ", version %s, up %s\n",
 	       str(st, "store"), num(st, "pid", NULL), str(st, "version"),
 	       rs_time_text(num(st, "uptime_s", NULL) * 1000, a));
-	printf("policy      %s, the rest within %" PRIu64 " ms\n",
+	printf("policy      %s where nothing else is set, the rest within %" PRIu64
+	       " ms\n",
 	       str(st, "policy"), num(st, "flush_interval", NULL));
+	print_risk(st);
 	print_space(st);
 	print_log(st);
 	if (num(st, "damage", NULL))

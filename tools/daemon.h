@@ -11,7 +11,8 @@
 #include "fs/core.h"
 #include "fs/ll.h"
 #include "journal/journal.h"
-#include "tools/daemon_opt.h"
+#include "tools/lib_ctl.h"
+#include "tools/lib_opt.h"
 
 #define RS_DAEMON_WARNINGS 8u
 
@@ -90,6 +91,12 @@ int rs_daemon_is_full(struct rs_daemon *d, char *ret_text, size_t size);
 /* ---- daemon_status.c ---- */
 /* New reference; NULL without memory. */
 json_t *rs_daemon_status(struct rs_daemon *d);
+
+/* ---- daemon_policy.c ---- */
+/* The answer to the command policy. */
+json_t *rs_daemon_policy(struct rs_daemon *d, const struct rs_ctl_req *req);
+/* By policy: what would be lost if the power went now. */
+json_t *rs_daemon_at_risk(struct rs_daemon *d);
 
 /* ---- daemon_ctl.c ---- */
 /* The socket is made and listened to; one thread, and one a client. */

@@ -202,13 +202,6 @@ static json_t *do_interval(struct rs_daemon *d, const struct rs_ctl_req *req)
 	return success();
 }
 
-static json_t *do_policy(struct rs_daemon *d)
-{
-	return json_pack("{s:b, s:s, s:i, s:s}", "ok", 1, "policy", "fsync",
-			 "flush_interval", (int)d->opts.flush_interval,
-			 "origin", "mount");
-}
-
 static json_t *answer(struct rs_daemon *d, const char *line, size_t len)
 {
 	struct rs_ctl_req req;
@@ -228,7 +221,7 @@ static json_t *answer(struct rs_daemon *d, const char *line, size_t len)
 	case RS_CTL_FLUSH_INTERVAL:
 		return do_interval(d, &req);
 	case RS_CTL_POLICY:
-		return do_policy(d);
+		return rs_daemon_policy(d, &req);
 	}
 	return failure(-EINVAL, "unknown command");
 }

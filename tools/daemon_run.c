@@ -154,6 +154,9 @@ static int load_core(struct rs_daemon *d)
 	struct rs_core_cfg cfg = {
 		.journal = d->journal,
 		.policy = d->opts.policy,
+		.dirsync = d->opts.dirsync,
+		.rules = d->opts.all.v,
+		.n_rules = d->opts.all.n,
 		.noatime = d->opts.noatime,
 		.xattr = d->opts.xattr,
 		.readonly = (d->opts.flags & MS_RDONLY) != 0,

@@ -187,11 +187,12 @@ json_t *rs_daemon_status(struct rs_daemon *d)
 			 1, "store", d->store, "id", hex_id(marker->id),
 			 "mount", d->mnt, "pid", (int)getpid(), "version",
 			 RS_VERSION, "state", v.state, "why", v.why, "policy",
-			 "fsync");
+			 rs_policy_name(d->opts.policy));
 	if (!root)
 		return NULL;
 	json_object_set_new(root, "flush_interval",
 			    number(d->opts.flush_interval));
+	json_object_set_new(root, "at_risk", rs_daemon_at_risk(d));
 	add_core(root, &c);
 	add_journal(root, &j);
 	add_ll(d, root, &ll, detached);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "tools/lib_policy.h"
+
 static const struct {
 	const char *name;
 	enum rs_ctl_cmd cmd;
@@ -33,11 +35,100 @@ static int decode_cmd(json_t *object, enum rs_ctl_cmd *ret)
 	return -EINVAL;
 }
 
+static int decode_ms(json_t *object, struct rs_ctl_req *req,
+		     const char **ret_why)
+{
+	json_t *ms = json_object_get(object, "ms");
+	json_int_t v = json_integer_value(ms);
+
+	*ret_why = "'ms' is not a number from 1 to 3600000";
+	if (!json_is_integer(ms) || v < RS_FLUSH_INTERVAL_MIN ||
+	    v > RS_FLUSH_INTERVAL_MAX)
+		return -EINVAL;
+	req->ms = (unsigned int)v;
+	return 0;
+}
+
+static int decode_path(json_t *object, struct rs_ctl_req *req,
+		       const char **ret_why)
+{
+	json_t *path = json_object_get(object, "path");
+
+	*ret_why = "'path' is not a path";
+	if (!path)
+		return 0;
+	if (!json_is_string(path) || !json_string_length(path) ||
+	    json_string_length(path) >= sizeof(req->path))
+		return -EINVAL;
+	memcpy(req->path, json_string_value(path),
+	       json_string_length(path) + 1);
+	return 0;
+}
+
+/* "default" is 0: what the configuration says. */
+static int decode_word(json_t *set, const char *key,
+		       int (*parse)(const char *word, uint8_t *ret),
+		       unsigned int bit, struct rs_policy_set *ret_set,
+		       uint8_t *ret)
+{
+	json_t *v = json_object_get(set, key);
+	const char *word = json_string_value(v);
+
+	if (!v)
+		return 0;
+	if (!word)
+		return -EINVAL;
+	*ret = 0;
+	if (strcmp(word, "default") != 0 && parse(word, ret))
+		return -EINVAL;
+	ret_set->what |= bit;
+	return 0;
+}
+
+static int decode_limit(json_t *set, const char *key, unsigned int bit,
+			struct rs_policy_set *ret_set, uint64_t *ret)
+{
+	json_t *v = json_object_get(set, key);
+
+	if (!v)
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return -EINVAL;
+	*ret = (uint64_t)json_integer_value(v);
+	ret_set->what |= bit;
+	return 0;
+}
+
+static int decode_set(json_t *object, struct rs_ctl_req *req,
+		      const char **ret_why)
+{
+	json_t *set = json_object_get(object, "set");
+	struct rs_policy_set *to = &req->set;
+
+	if (!set)
+		return 0;
+	*ret_why = "'set' goes with 'path' and has policy, dirsync, limit or"
+		   " inodes";
+	if (!req->path[0] || !json_is_object(set) ||
+	    decode_word(set, "policy", rs_policy_parse, RS_POLSET_POLICY, to,
+			&to->policy) ||
+	    decode_word(set, "dirsync", rs_dirsync_parse, RS_POLSET_DIRSYNC, to,
+			&to->dirsync) ||
+	    decode_limit(set, "limit", RS_POLSET_LIMIT, to, &to->limit) ||
+	    decode_limit(set, "inodes", RS_POLSET_INODES, to,
+			 &to->limit_inodes))
+		return -EINVAL;
+	/* each key that is there was taken */
+	return json_object_size(set) == (size_t)__builtin_popcount(to->what) &&
+			       to->what
+		       ? 0
+		       : -EINVAL;
+}
+
 static int decode(json_t *object, struct rs_ctl_req *req, const char **ret_why)
 {
 	json_t *fast = json_object_get(object, "fast");
-	json_t *ms = json_object_get(object, "ms");
-	json_int_t v;
+	int err;
 
 	*ret_why = "unknown command";
 	if (decode_cmd(object, &req->cmd))
@@ -46,16 +137,12 @@ static int decode(json_t *object, struct rs_ctl_req *req, const char **ret_why)
 	if (fast && !json_is_boolean(fast))
 		return -EINVAL;
 	req->fast = json_is_true(fast);
-	if (req->cmd != RS_CTL_FLUSH_INTERVAL)
+	if (req->cmd == RS_CTL_FLUSH_INTERVAL)
+		return decode_ms(object, req, ret_why);
+	if (req->cmd != RS_CTL_POLICY)
 		return 0;
-	*ret_why = "'ms' is not a number from 1 to 3600000";
-	if (!json_is_integer(ms))
-		return -EINVAL;
-	v = json_integer_value(ms);
-	if (v < RS_FLUSH_INTERVAL_MIN || v > RS_FLUSH_INTERVAL_MAX)
-		return -EINVAL;
-	req->ms = (unsigned int)v;
-	return 0;
+	err = decode_path(object, req, ret_why);
+	return err ? err : decode_set(object, req, ret_why);
 }
 
 int rs_ctl_parse(const char *line, size_t len, struct rs_ctl_req *ret_req,

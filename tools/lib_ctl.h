@@ -5,7 +5,11 @@
  *	{"cmd":"sync"}
  *	{"cmd":"umount","fast":false}
  *	{"cmd":"flush_interval","ms":500}
- *	{"cmd":"policy"}
+ *	{"cmd":"policy"}                    what directories have, a list
+ *	{"cmd":"policy","path":"/q"}        one of them
+ *	{"cmd":"policy","path":"/q","set":{"policy":"rename","dirsync":"caller",
+ *	 "limit":1073741824,"inodes":0}}    some of the four; "default": what
+ *	                                    the configuration says
  *
  * Replies have "ok": true, and what was asked for beside it; or "ok": false
  * with "error" (text), "code" (errno) and, for a busy umount, "pids".
@@ -14,14 +18,16 @@
 #define RS_LIB_CTL_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "fs/core.h"
 #include "include/rs_base.h"
 
 #define RS_CTL_DIR "/run/rspool"
-/* Longest request line in bytes, with its newline. */
-#define RS_CTL_LINE_MAX 4096u
+/* Longest request line in bytes, with its newline: a path, escaped. */
+#define RS_CTL_LINE_MAX 32768u
 /* Longest reply line that a client takes. */
 #define RS_CTL_REPLY_MAX (4u << 20)
 
@@ -40,6 +46,8 @@ struct rs_ctl_req {
 	enum rs_ctl_cmd cmd;
 	int fast;	 /* UMOUNT: leave the checkpoint to the next mount */
 	unsigned int ms; /* FLUSH_INTERVAL */
+	char path[PATH_MAX];	  /* POLICY: from the mount's root, or "" */
+	struct rs_policy_set set; /* POLICY: what 0: only asked for */
 };
 
 /*

@@ -126,14 +126,17 @@ static int start(const char *dir, const char *store_arg, const char *mnt_arg,
 
 int rs_mount_run(const char *dir, const char *mnt, const char *options)
 {
-	const char *why = NULL;
 	struct rs_conf conf;
-	int code, err, line;
+	int code;
 
-	err = rs_conf_resolve(dir, &conf, &line, &why);
-	if (err) /* the daemon reads it too, and says what is wrong */
-		return run_daemon(dir, mnt, options);
-	code = start(dir, conf.store, mnt, options);
+	code = rs_conf_take(dir, &conf);
+	if (code)
+		return code;
+	if (mnt || conf.mnt)
+		code = start(dir, conf.store, mnt ? mnt : conf.mnt, options);
+	else
+		code = rs_say_usage("a mount point is wanted, '%s' names none",
+				    conf.file ? conf.file : conf.store);
 	rs_conf_release(&conf);
 	return code;
 }

@@ -103,6 +103,24 @@ int rs_target_open(const struct rs_target *target, enum rs_journal_mode mode,
 	return rs_open_store(&cfg, rep, ret_journal);
 }
 
+/*
+ * NAME stands for the mount point that NAME.conf names. Faults elsewhere in
+ * that file don't keep anybody from looking or unmounting.
+ */
+static void take_name(const char *path, char ret_path[PATH_MAX])
+{
+	struct rs_conf conf = { 0 };
+
+	snprintf(ret_path, PATH_MAX, "%s", path);
+	if (strchr(path, '/') || rs_conf_find(path, &conf))
+		return;
+	if (conf.file && conf.mnt)
+		snprintf(ret_path, PATH_MAX, "%s", conf.mnt);
+	else if (conf.file && conf.store)
+		snprintf(ret_path, PATH_MAX, "%s", conf.store);
+	rs_conf_release(&conf);
+}
+
 /* Which store is meant: the one mounted at path, or path itself. */
 static int store_of(const char *path, char ret_store[PATH_MAX],
 		    char ret_mnt[PATH_MAX])
@@ -162,12 +180,13 @@ static int no_daemon(const char *store)
 	return code ? code : RS_EXIT_NOT_RUNNING;
 }
 
-int rs_target_daemon(const char *path, int *ret_fd, char ret_mnt[PATH_MAX])
+int rs_target_daemon(const char *arg, int *ret_fd, char ret_mnt[PATH_MAX])
 {
 	struct rs_marker marker;
-	char store[PATH_MAX];
+	char store[PATH_MAX], path[PATH_MAX];
 	int code, err;
 
+	take_name(arg, path);
 	code = store_of(path, store, ret_mnt);
 	if (code)
 		return code;

@@ -32,11 +32,11 @@ RS_MUST_USE int rs_target_open(const struct rs_target *target,
 			       struct rs_journal **ret_journal);
 
 /*
- * A connection to the daemon of path: a mount point of ours, or a store.
- * ret_mnt: the mount point as resolved, "" if path is a store. Returns 0 or
+ * A connection to the daemon of arg: a mount point of ours, a store, or NAME.
+ * ret_mnt: the mount point as resolved, "" if it is a store. Returns 0 or
  * an exit code (RS_EXIT_NOT_RUNNING); the reason was said.
  */
-RS_MUST_USE int rs_target_daemon(const char *path, int *ret_fd,
+RS_MUST_USE int rs_target_daemon(const char *arg, int *ret_fd,
 				 char ret_mnt[PATH_MAX]);
 
 #endif

@@ -8,8 +8,9 @@
 #include "tools/cmd.h"
 
 static const struct rs_cmd *const commands[] = {
-	&rs_cmd_init, &rs_cmd_mount,   &rs_cmd_umount, &rs_cmd_status,
-	&rs_cmd_sync, &rs_cmd_recover, &rs_cmd_verify, &rs_cmd_dump,
+	&rs_cmd_init,  &rs_cmd_mount,	&rs_cmd_umount, &rs_cmd_status,
+	&rs_cmd_sync,  &rs_cmd_recover, &rs_cmd_verify, &rs_cmd_dump,
+	&rs_cmd_check, &rs_cmd_policy,
 };
 
 /* Every option that any verb has; val is its bit. 'o' stands for -o. */

@@ -21,7 +21,8 @@ static void help(void)
 	puts("usage: rspoold DIR MNT [-f] [-o OPTIONS]\n"
 	     "\n"
 	     "Serve the store DIR (or the one that /etc/rspool/DIR.conf names)"
-	     " at MNT.\n"
+	     " at MNT (or\n"
+	     "where that file says).\n"
 	     "\n"
 	     "  -f, --foreground       stay in the foreground, log to stderr\n"
 	     "  -o OPTION,...          mount options, see below\n"
@@ -79,25 +80,11 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 					    argv[optind - 1]);
 		}
 	}
-	if (argc - optind != 2)
+	if (argc - optind != 1 && argc - optind != 2)
 		return rs_say_usage("a store and a mount point are wanted");
 	args->dir = argv[optind];
-	args->mnt = argv[optind + 1];
+	args->mnt = argv[optind + 1]; /* NULL: as NAME.conf says */
 	return -1;
-}
-
-/* The file's options first: the command line wins. */
-static int take_options(struct rs_daemon *d, struct rs_conf *conf,
-			char *options)
-{
-	int code;
-
-	code = rs_opts_parse(&d->opts, conf->options);
-	if (code && conf->file)
-		rs_say("the option stands in '%s'", conf->file);
-	if (!code && options)
-		code = rs_opts_parse(&d->opts, options);
-	return code;
 }
 
 static int run(struct rs_daemon *d, const char *store, const char *mnt)
@@ -118,6 +105,37 @@ static int run(struct rs_daemon *d, const char *store, const char *mnt)
 	return rs_daemon_run(d, status);
 }
 
+/* The file's options first: the command line wins. */
+static int take_options(struct rs_daemon *d, struct rs_conf *conf,
+			char *options)
+{
+	int code;
+
+	if (rs_conf_options(conf, &d->opts)) {
+		rs_say("out of memory");
+		return RS_EXIT_FAILED;
+	}
+	code = rs_conf_say(conf);
+	if (!code && options)
+		code = rs_opts_parse(&d->opts, options);
+	if (!code && rs_opts_finish(&d->opts)) {
+		rs_say("out of memory");
+		code = RS_EXIT_FAILED;
+	}
+	return code;
+}
+
+static int run_at(struct rs_daemon *d, const struct rs_conf *conf,
+		  const char *mnt)
+{
+	if (!mnt)
+		mnt = conf->mnt;
+	if (!mnt)
+		return rs_say_usage("a mount point is wanted, '%s' names none",
+				    conf->file ? conf->file : conf->store);
+	return run(d, conf->store, mnt);
+}
+
 static int with_conf(struct rs_daemon *d, struct arguments *args)
 {
 	struct rs_conf conf;
@@ -128,7 +146,7 @@ static int with_conf(struct rs_daemon *d, struct arguments *args)
 		return code;
 	code = take_options(d, &conf, args->options);
 	if (!code)
-		code = run(d, conf.store, args->mnt);
+		code = run_at(d, &conf, args->mnt);
 	rs_conf_release(&conf);
 	return code;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/daemon_opt.h"
+#include "tools/lib_opt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

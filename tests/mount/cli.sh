@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # help and version: on stdout, 0, nothing on stderr
-for verb in init mount umount status sync recover verify dump; do
+for verb in init mount umount status sync policy check recover verify dump; do
 	expect 0 "$ctl" $verb --help
 	same "" "$err" "stderr of $verb --help"
 	grep -q "$verb" "$work/out" || fail "$verb --help doesn't name it"
