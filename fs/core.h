@@ -115,6 +115,23 @@ RS_MUST_USE int rs_core_mknod(struct rs_core *core, uint64_t parent,
 RS_MUST_USE int rs_core_symlink(struct rs_core *core, uint64_t parent,
 				const char *name, const struct rs_who *who,
 				const char *target, struct rs_stat *ret_st);
+/*
+ * Import: a name and inode as they were elsewhere, under the number as->ino,
+ * which rs_core_raise() was told before and which is in use nowhere; only in
+ * a store that never gave a number away (G9). Type, rdev, owner and mode are
+ * taken from as->attr; a set-gid directory's rule may change the latter two,
+ * rs_core_setattr() has the last word. target: symlinks, else NULL. Errors
+ * as rs_core_mknod(); -EINVAL (not below the raised number), -EEXIST also for
+ * a number that is in use.
+ */
+RS_MUST_USE int rs_core_adopt(struct rs_core *core, uint64_t parent,
+			      const char *name, const struct rs_stat *as,
+			      const char *target, struct rs_stat *ret_st);
+/*
+ * From now on new inodes get numbers from above on; durable on return. Does
+ * I/O. Errors: -EOVERFLOW, -EIO, -EROFS.
+ */
+RS_MUST_USE int rs_core_raise(struct rs_core *core, uint64_t above);
 /* O_TMPFILE: an inode without a name, not logged until it is linked. */
 RS_MUST_USE int rs_core_tmpfile(struct rs_core *core, uint64_t parent,
 				const struct rs_who *who, uint32_t mode,

@@ -88,7 +88,16 @@ struct birth {
 	uint64_t rdev;
 	const char *target; /* symlinks */
 	size_t target_len;
+	uint64_t ino; /* adopted; 0: the next one */
 };
+
+/* Below what is durable as used, so that it is never given away again. */
+static int adopt_check(struct rs_core *core, uint64_t ino)
+{
+	if (ino <= RS_INO_ROOT || ino >= core->next_ino)
+		return -EINVAL;
+	return rs_inode_find(core, ino) ? -EEXIST : 0;
+}
 
 /* Everything that can fail: number, space, memory. Nothing is seen yet. */
 static int conceive(struct rs_core *core, const struct birth *birth,
@@ -97,12 +106,14 @@ static int conceive(struct rs_core *core, const struct birth *birth,
 	struct rs_inode *inode;
 	int err;
 
-	err = rs_number_check(core);
+	err = birth->ino ? adopt_check(core, birth->ino)
+			 : rs_number_check(core);
 	if (!err)
 		err = rs_quota_inode(core);
 	if (err)
 		return err;
-	inode = rs_inode_new(core, core->next_ino, birth->mode);
+	inode = rs_inode_new(core, birth->ino ? birth->ino : core->next_ino,
+			     birth->mode);
 	if (!inode)
 		return -ENOMEM;
 	if (birth->target) {
@@ -123,7 +134,7 @@ static void bear(struct rs_core *core, const struct rs_inode *dir,
 		 const struct birth *birth, struct rs_inode *inode,
 		 const struct timespec *now)
 {
-	uint64_t ino = rs_number_next(core);
+	uint64_t ino = birth->ino ? birth->ino : rs_number_next(core);
 	int i;
 
 	assert(ino == inode->node.key);
@@ -266,6 +277,28 @@ int rs_core_symlink(struct rs_core *core, uint64_t parent, const char *name,
 
 	if (!birth.target_len)
 		return -ENOENT;
+	if (birth.target_len > RS_SYMLINK_MAX)
+		return -ENAMETOOLONG;
+	return make(core, parent, name, &birth, ret_st);
+}
+
+int rs_core_adopt(struct rs_core *core, uint64_t parent, const char *name,
+		  const struct rs_stat *as, const char *target,
+		  struct rs_stat *ret_st)
+{
+	const struct rs_who who = { .uid = as->attr.uid, .gid = as->attr.gid };
+	struct birth birth = {
+		.who = &who,
+		.mode = as->attr.mode,
+		.rdev = as->attr.rdev,
+		.target = target,
+		.target_len = target ? strlen(target) : 0,
+		.ino = as->ino,
+	};
+
+	if (!as->ino || !(as->attr.mode & S_IFMT) ||
+	    S_ISLNK(as->attr.mode) != (target && *target))
+		return -EINVAL;
 	if (birth.target_len > RS_SYMLINK_MAX)
 		return -ENAMETOOLONG;
 	return make(core, parent, name, &birth, ret_st);

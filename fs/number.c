@@ -64,3 +64,30 @@ int rs_number_wait(struct rs_core *core)
 	rs_room_give(core, &room);
 	return rs_journal_sync(core->cfg.journal);
 }
+
+int rs_core_raise(struct rs_core *core, uint64_t above)
+{
+	struct rs_room room;
+	int err;
+
+	if (above > INT64_MAX)
+		return -EOVERFLOW;
+	err = rs_number_wait(core);
+	if (!err)
+		err = rs_room_take(core, &room, RS_NUMBER_BYTES, RS_NEED_SMALL);
+	if (err)
+		return err;
+	rs_core_lock(core);
+	refresh(core);
+	if (core->next_ino < above) {
+		core->next_ino = above;
+		if (core->ceiling < above)
+			core->ceiling = above;
+		rs_intent_begin(core);
+		raise_ceiling(core);
+		rs_intent_end(core);
+	}
+	rs_core_unlock(core);
+	rs_room_give(core, &room);
+	return rs_journal_sync(core->cfg.journal);
+}

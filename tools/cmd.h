@@ -10,7 +10,7 @@
 struct rs_args {
 	char **pos; /* positional arguments */
 	int n;
-	int json, fast, dry_run, list, accept;
+	int json, fast, dry_run, list, accept, xattr;
 	const char *to, *key, *ring, *ring_size, *capacity, *inodes;
 	const char *options; /* -o */
 };
@@ -29,6 +29,7 @@ enum rs_cmd_opt {
 	RS_O_CAPACITY = 1 << 9,
 	RS_O_INODES = 1 << 10,
 	RS_O_MOUNT = 1 << 11,
+	RS_O_XATTR = 1 << 12,
 };
 
 struct rs_cmd {
@@ -43,6 +44,6 @@ struct rs_cmd {
 
 extern const struct rs_cmd rs_cmd_init, rs_cmd_mount, rs_cmd_umount,
 	rs_cmd_status, rs_cmd_sync, rs_cmd_recover, rs_cmd_verify, rs_cmd_dump,
-	rs_cmd_check, rs_cmd_policy;
+	rs_cmd_check, rs_cmd_policy, rs_cmd_import, rs_cmd_export;
 
 #endif

@@ -5,19 +5,16 @@
  * open it read-only and build the tree in memory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "tools/cmd.h"
-#include "tools/lib_mnt.h"
-#include "tools/lib_place.h"
+#include "tools/lib_out.h"
 #include "tools/lib_progress.h"
 #include "tools/lib_report.h"
+#include "tools/lib_export.h"
 #include "tools/lib_tree.h"
 
 /* ---- --list ---- */
@@ -107,71 +104,34 @@ static int list_tree(const struct rs_args *args, struct rs_core *core)
 
 /* ---- --to ---- */
 
-/* path need not exist yet, but what it stands in does. */
-static int lies_inside(const char *path, const char *store)
-{
-	char real[PATH_MAX], parent[PATH_MAX];
-	int n;
-
-	if (rs_mnt_canon(path, real) == 0)
-		return rs_place_inside(real, store);
-	n = snprintf(parent, sizeof(parent), "%s", path);
-	if (n < 0 || n >= (int)sizeof(parent))
-		return 0; /* mkdir says why not */
-	return rs_mnt_canon(dirname(parent), real) == 0 &&
-	       rs_place_inside(real, store);
-}
-
-/* A new directory, or an empty one; not inside the store. */
-static int open_out(const char *path, const char *store, int *ret_fd)
-{
-	int empty, fd;
-
-	if (lies_inside(path, store)) {
-		rs_say("cannot write to '%s': it lies inside the store '%s'",
-		       path, store);
-		return RS_EXIT_FAILED;
-	}
-	if (mkdir(path, 0700) && errno != EEXIST) {
-		rs_say("cannot make '%s': %s", path, strerror(errno));
-		return RS_EXIT_FAILED;
-	}
-	empty = rs_mnt_is_empty(path);
-	if (empty <= 0) {
-		rs_say("cannot write to '%s': %s", path,
-		       empty ? strerror(-empty) : "it is not empty");
-		return RS_EXIT_FAILED;
-	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		rs_say("cannot open '%s': %s", path, strerror(errno));
-		return RS_EXIT_FAILED;
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
 static int write_out(const struct rs_args *args, const char *store,
 		     struct rs_core *core, struct rs_report *rep)
 {
+	struct rs_export_result result;
+	struct rs_source src;
 	RS_AUTO_FD int fd = -1;
-	uint64_t files, lost;
 	int code;
 
-	code = open_out(args->to, store, &fd);
-	if (!code)
-		code = rs_tree_export(core, fd, args->to, &files, &lost);
+	code = rs_out_open(args->to, store, NULL, &fd);
 	if (code)
 		return code;
-	if (lost)
+	rs_source_core(core, &src);
+	code = rs_export_tree(&src, fd, args->to, 0, "", &result);
+	if (code)
+		return code;
+	if (result.lost)
 		rs_report_add(rep, RS_FIND_INODE, 0, 0, UINT64_MAX, NULL, 0,
-			      "%" PRIu64 " files could not be written out",
-			      lost);
+			      "%" PRIu64 " files could not be read whole",
+			      result.lost);
 	if (!args->json)
 		printf("wrote %" PRIu64 " files to '%s', left out %" PRIu64
 		       "\n",
-		       files, args->to, lost);
-	return 0;
+		       result.files, args->to, result.lost + result.failed);
+	if (!result.failed)
+		return 0;
+	rs_say("%" PRIu64 " files could not be written to '%s'", result.failed,
+	       args->to);
+	return RS_EXIT_FAILED;
 }
 
 /* ---- reports ---- */

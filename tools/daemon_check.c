@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "tools/daemon.h"
-#include "tools/daemon_limit.h"
+#include "tools/lib_limit.h"
 #include "tools/lib_key.h"
 #include "tools/lib_mnt.h"
 #include "tools/lib_place.h"
@@ -123,7 +123,8 @@ static int check_bare(const char *mnt)
 	}
 	if (!empty) {
 		rs_say("the mount point '%s' is not empty: what is in it would"
-		       " be hidden, move it away first",
+		       " be hidden; a queue goes into a new store with"
+		       " rspoolctl import, then move it away",
 		       mnt);
 		return RS_EXIT_FAILED;
 	}

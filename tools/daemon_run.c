@@ -24,6 +24,7 @@
 #include "tools/daemon.h"
 #include "tools/daemon_log.h"
 #include "tools/daemon_proc.h"
+#include "tools/lib_import.h"
 #include "tools/lib_open.h"
 #include "tools/lib_pids.h"
 #include "tools/lib_say.h"
@@ -146,7 +147,10 @@ static int open_journal(struct rs_daemon *d)
 		.arg = d,
 	};
 
-	return rs_open_store(&cfg, &d->report, &d->journal);
+	int code = rs_open_store(&cfg, &d->report, &d->journal);
+
+	/* under the store's lock: whoever imports has let go of it */
+	return code ? code : rs_import_refuse(d->store);
 }
 
 static int load_core(struct rs_daemon *d)

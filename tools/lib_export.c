@@ -1,26 +1,26 @@
 /*
- * lib_export.c - the tree as plain files.
+ * lib_export.c - a tree as plain files.
  *
  * Names come from whoever wrote into the spool, and we run as root: every
  * step goes through a directory's descriptor, without following symlinks and
  * without PATH_MAX. Directories are made on the way down and get owner, mode
  * and times in a second walk, because making their entries would move the
  * times again. What can't be read whole is said, left out and counted.
+ *
+ * CRASH  killed at any point and run again with `again`, the result is as if
+ * it had run once: nothing that is there is believed before it was compared.
  */
+#include "tools/lib_export.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
-#include "tools/lib_progress.h"
+#include "journal/report.h"
+#include "tools/lib_export_p.h"
+#include "tools/lib_plain.h"
 #include "tools/lib_say.h"
-#include "tools/lib_tree.h"
-
-#define COPY_BYTES (256u << 10)
-/* RAM that read data may take between two files. */
-#define KEEP_BYTES (UINT64_C(64) << 20)
 
 /* A file with more names, and the first of them. */
 struct linked {
@@ -28,26 +28,18 @@ struct linked {
 	char *path;
 };
 
-struct export
-{
-	struct rs_core *core;
-	int out; /* directory */
-	const char *out_name;
-	struct rs_progress progress;
-	char *dir; /* path of the directory that is open now */
-	int dirfd;
-	uint8_t *buf; /* COPY_BYTES */
-	void *links;  /* tree of struct linked, see tsearch(3) */
-	uint64_t files, lost;
-};
-
-static void lose(struct export *ex, const char *path, int err)
+static void lose(struct rs_export *ex, const char *path, int err)
 {
 	char text[512];
 
-	rs_escape(path, strlen(path), text, sizeof(text));
-	rs_say("cannot write out '%s': %s", text, strerror(-err));
-	ex->lost++;
+	rs_escape(*path ? path : "/", *path ? strlen(path) : 1, text,
+		  sizeof(text));
+	rs_say("cannot %s '%s': %s", ex->out_error ? "write" : "read", text,
+	       strerror(-err));
+	if (ex->out_error)
+		ex->result->failed++;
+	else
+		ex->result->lost++;
 }
 
 /* Open the directory path below out, one name at a time; fd or -errno. */
@@ -79,7 +71,7 @@ static int open_below(int out, const char *path, size_t len)
 }
 
 /* Directory of path as ex->dirfd; its last name in *ret_name. */
-static int enter_parent(struct export *ex, const char *path,
+static int enter_parent(struct rs_export *ex, const char *path,
 			const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
@@ -91,8 +83,10 @@ static int enter_parent(struct export *ex, const char *path,
 	if (ex->dir && strlen(ex->dir) == len && !strncmp(ex->dir, path, len))
 		return 0;
 	fd = open_below(ex->out, path, len);
-	if (fd < 0)
+	if (fd < 0) {
+		ex->out_error = 1;
 		return fd;
+	}
 	dir = strndup(path, len);
 	if (!dir) {
 		close(fd);
@@ -106,156 +100,60 @@ static int enter_parent(struct export *ex, const char *path,
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *buf, size_t len, uint64_t off)
+static int make_dir(struct rs_export *ex, const char *name)
 {
-	ssize_t n;
+	struct stat st;
 
-	while (len > 0) {
-		n = pwrite(fd, buf, len, (off_t)off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		buf += n;
-		len -= (size_t)n;
-		off += (uint64_t)n;
-	}
-	return 0;
+	if (mkdirat(ex->dirfd, name, 0700) == 0)
+		return 0;
+	if (errno == EEXIST && ex->again &&
+	    !fstatat(ex->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISDIR(st.st_mode))
+		return 0;
+	return rs_export_errno(ex);
 }
 
-static int copy_range(struct export *ex, uint64_t ino, int fd, uint64_t off,
-		      uint64_t end)
+static int is_dir(int dirfd, const char *name)
 {
-	size_t want;
-	ssize_t n;
+	struct stat st;
+
+	return !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* What an earlier run left in the way. */
+static int clear_name(struct rs_export *ex, const char *name,
+		      const struct rs_stat *st)
+{
 	int err;
 
-	while (off < end) {
-		want = end - off < COPY_BYTES ? (size_t)(end - off)
-					      : COPY_BYTES;
-		n = rs_tree_read(ex->core, ino, ex->buf, want, off);
-		if (n < 0)
-			return (int)n;
-		if (n == 0)
-			return -EIO;
-		err = write_all(fd, ex->buf, (size_t)n, off);
-		if (err)
-			return err;
-		off += (uint64_t)n;
-		rs_core_shrink(ex->core, KEEP_BYTES);
-	}
-	return 0;
-}
-
-static int copy_data(struct export *ex, const struct rs_stat *st, int fd)
-{
-	uint64_t off = 0, end;
-	int err = 0;
-
-	while (!err && off < st->attr.size) {
-		err = rs_tree_data(ex->core, st->ino, off, &off, &end);
-		if (err == -ENXIO)
-			break;
-		if (end > st->attr.size)
-			end = st->attr.size;
-		if (!err)
-			err = copy_range(ex, st->ino, fd, off, end);
-		off = end;
-	}
-	if (err && err != -ENXIO)
-		return err;
-	return ftruncate(fd, (off_t)st->attr.size) ? -errno : 0;
-}
-
-static int copy_xattr(struct export *ex, uint64_t ino, int fd, const char *name)
-{
-	RS_AUTO_FREE uint8_t *value = malloc(RS_XATTR_SIZE_MAX);
-	ssize_t n;
-
-	if (!value)
-		return -ENOMEM;
-	n = rs_core_getxattr(ex->core, ino, name, value, RS_XATTR_SIZE_MAX);
-	if (n < 0)
-		return (int)n;
-	return fsetxattr(fd, name, value, (size_t)n, 0) ? -errno : 0;
-}
-
-/* Only files and directories: what has no descriptor rarely has any. */
-static int copy_xattrs(struct export *ex, uint64_t ino, int fd)
-{
-	RS_AUTO_FREE char *names = NULL;
-	ssize_t len, at;
-	int err = 0;
-
-	len = rs_core_listxattr(ex->core, ino, NULL, 0);
-	if (len <= 0)
-		return len == -EOPNOTSUPP ? 0 : (int)len;
-	names = malloc((size_t)len);
-	if (!names)
-		return -ENOMEM;
-	len = rs_core_listxattr(ex->core, ino, names, (size_t)len);
-	for (at = 0; !err && at < len; at += (ssize_t)strlen(names + at) + 1)
-		err = copy_xattr(ex, ino, fd, names + at);
-	return len < 0 ? (int)len : err;
-}
-
-/* Owner first: chown clears set-id bits. Then mode, then times. */
-static int set_attr(int dirfd, const char *name, const struct rs_attr *attr)
-{
-	const struct timespec times[2] = { attr->atime, attr->mtime };
-
-	if (fchownat(dirfd, name, attr->uid, attr->gid, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	if (!S_ISLNK(attr->mode) &&
-	    fchmodat(dirfd, name, attr->mode & 07777, 0))
-		return -errno;
-	return utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-}
-
-static int make_file(struct export *ex, const char *name,
-		     const struct rs_stat *st)
-{
-	RS_AUTO_FD int fd = -1;
-	int err;
-
-	fd = openat(ex->dirfd, name,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	err = copy_data(ex, st, fd);
-	if (!err)
-		err = copy_xattrs(ex, st->ino, fd);
-	if (err) /* half a message is no message */
-		unlinkat(ex->dirfd, name, 0);
+	if (!ex->again || S_ISREG(st->attr.mode) ||
+	    (S_ISDIR(st->attr.mode) && is_dir(ex->dirfd, name)))
+		return 0;
+	err = rs_plain_remove(ex->dirfd, name);
+	if (err)
+		ex->out_error = 1;
 	return err;
 }
 
-static int make_symlink(struct export *ex, const char *name,
-			const struct rs_stat *st)
-{
-	char target[RS_SYMLINK_MAX + 1];
-	int err = rs_core_readlink(ex->core, st->ino, target);
-
-	if (err < 0)
-		return err;
-	return symlinkat(target, ex->dirfd, name) ? -errno : 0;
-}
-
-static int make_one(struct export *ex, const char *name,
+static int make_one(struct rs_export *ex, const char *name,
 		    const struct rs_stat *st)
 {
-	int err = 0;
+	int err;
 
+	err = clear_name(ex, name, st);
+	if (err)
+		return err;
+	if (S_ISDIR(st->attr.mode))
+		return make_dir(ex, name);
 	if (S_ISREG(st->attr.mode))
-		err = make_file(ex, name, st);
-	else if (S_ISDIR(st->attr.mode))
-		return mkdirat(ex->dirfd, name, 0700) ? -errno : 0;
+		err = rs_export_file(ex, name, st);
 	else if (S_ISLNK(st->attr.mode))
-		err = make_symlink(ex, name, st);
+		err = rs_export_symlink(ex, name, st);
 	else if (mknodat(ex->dirfd, name, st->attr.mode & ~07777u,
 			 st->attr.rdev))
-		err = -errno;
-	return err ? err : set_attr(ex->dirfd, name, &st->attr);
+		err = rs_export_errno(ex);
+	return err ? err : rs_export_attr(ex, ex->dirfd, name, &st->attr);
 }
 
 static int by_ino(const void *a, const void *b)
@@ -273,7 +171,7 @@ static void free_linked(void *p)
 	free(link);
 }
 
-static int remember(struct export *ex, uint64_t ino, const char *path)
+static int remember(struct rs_export *ex, uint64_t ino, const char *path)
 {
 	struct linked *link = malloc(sizeof(*link));
 
@@ -288,7 +186,7 @@ static int remember(struct export *ex, uint64_t ino, const char *path)
 	return 0;
 }
 
-static const char *first_path(struct export *ex, uint64_t ino)
+static const char *first_path(struct rs_export *ex, uint64_t ino)
 {
 	const struct linked key = { .ino = ino };
 	struct linked *const *found = tfind(&key, &ex->links, by_ino);
@@ -296,32 +194,60 @@ static const char *first_path(struct export *ex, uint64_t ino)
 	return found ? (*found)->path : NULL;
 }
 
-static int make_link(struct export *ex, const char *name, uint64_t ino)
+static int make_link(struct rs_export *ex, const char *name, uint64_t ino)
 {
 	const char *path = first_path(ex, ino), *slash;
 	RS_AUTO_FD int fd = -1;
+	int err;
 
 	if (!path) /* its first name was lost, and said */
 		return -ENOENT;
 	slash = strrchr(path, '/');
 	fd = open_below(ex->out, path, slash ? (size_t)(slash - path) : 0);
-	if (fd < 0)
-		return fd;
-	return linkat(fd, slash ? slash + 1 : path, ex->dirfd, name, 0) ? -errno
-									: 0;
+	err = fd < 0 ? fd : 0;
+	if (!err && ex->again)
+		err = rs_plain_remove(ex->dirfd, name);
+	if (err) {
+		ex->out_error = 1;
+		return err;
+	}
+	return linkat(fd, slash ? slash + 1 : path, ex->dirfd, name, 0)
+		       ? rs_export_errno(ex)
+		       : 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int note_path(struct rs_export *ex, const char *path)
+{
+	char *copy;
+
+	if (!ex->again)
+		return 0;
+	copy = strdup(path);
+	if (copy && tsearch(copy, &ex->paths, by_path))
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 static int make(void *arg, const char *path, const struct rs_stat *st,
 		int first)
 {
-	struct export *ex = arg;
+	struct rs_export *ex = arg;
 	const char *name;
 	int err;
 
 	rs_progress_step(&ex->progress, 0, 0);
 	if (!*path)
 		return 0;
-	err = enter_parent(ex, path, &name);
+	ex->out_error = 0;
+	err = note_path(ex, path);
+	if (!err)
+		err = enter_parent(ex, path, &name);
 	if (!err)
 		err = first ? make_one(ex, name, st)
 			    : make_link(ex, name, st->ino);
@@ -330,17 +256,19 @@ static int make(void *arg, const char *path, const struct rs_stat *st,
 	/* a full disk ends it; one bad file does not */
 	if (err == -ENOSPC || err == -EDQUOT || err == -ENOMEM)
 		return err;
+	if (err == -ENOENT && ex->src->live && !ex->out_error)
+		return 0; /* gone since its name was read */
 	if (err)
 		lose(ex, path, err);
 	else if (!S_ISDIR(st->attr.mode))
-		ex->files++;
+		ex->result->files++;
 	return 0;
 }
 
 static int finish_dir(void *arg, const char *path, const struct rs_stat *st,
 		      int first)
 {
-	struct export *ex = arg;
+	struct rs_export *ex = arg;
 	RS_AUTO_FD int fd = -1;
 	int err;
 
@@ -350,44 +278,103 @@ static int finish_dir(void *arg, const char *path, const struct rs_stat *st,
 	fd = open_below(ex->out, path, strlen(path));
 	if (fd < 0)
 		return 0; /* lost, and said */
-	err = copy_xattrs(ex, st->ino, fd);
+	ex->out_error = 0;
+	err = rs_export_xattrs(ex, st->ino, fd);
 	if (!err)
-		err = set_attr(fd, ".", &st->attr);
+		err = rs_export_attr(ex, fd, ".", &st->attr);
 	if (err)
-		lose(ex, *path ? path : "/", err);
+		lose(ex, path, err);
 	return 0;
 }
 
-static void release(struct export *ex)
+/* ---- what an earlier run wrote and the source has no more ---- */
+
+struct sweep {
+	struct rs_export *ex;
+	const char *keep;
+};
+
+static int sweep_file(void *arg, const struct rs_plain_item *item)
+{
+	struct sweep *sweep = arg;
+
+	if (S_ISDIR(item->st->st_mode) || !strcmp(item->path, sweep->keep) ||
+	    tfind(item->path, &sweep->ex->paths, by_path))
+		return 0;
+	sweep->ex->result->removed++;
+	return unlinkat(item->dirfd, item->name, 0) ? -errno : 0;
+}
+
+static int sweep_dir(void *arg, const struct rs_plain_item *item, int fd,
+		     uint64_t n_names)
+{
+	struct sweep *sweep = arg;
+
+	(void)fd;
+	(void)n_names;
+	if (!*item->path || tfind(item->path, &sweep->ex->paths, by_path))
+		return 0;
+	return unlinkat(item->dirfd, item->name, AT_REMOVEDIR) ? -errno : 0;
+}
+
+static int sweep_all(struct rs_export *ex, const char *keep)
+{
+	static const struct rs_plain_ops ops = { .item = sweep_file,
+						 .leave = sweep_dir };
+	struct sweep sweep = { ex, keep };
+
+	return ex->again ? rs_plain_walk(ex->out, &ops, &sweep) : 0;
+}
+
+static void release(struct rs_export *ex)
 {
 	tdestroy(ex->links, free_linked);
+	tdestroy(ex->paths, free);
 	free(ex->buf);
+	free(ex->old);
 	free(ex->dir);
 	if (ex->dirfd >= 0)
 		close(ex->dirfd);
 }
 
-int rs_tree_export(struct rs_core *core, int out, const char *out_name,
-		   uint64_t *ret_files, uint64_t *ret_lost)
+static int write_tree(struct rs_export *ex, const char *keep)
 {
 	static const struct rs_walk_ops down = { .inode = make };
 	static const struct rs_walk_ops finish = { .inode = finish_dir };
-	struct export ex = {
-		.core = core, .out = out, .out_name = out_name, .dirfd = -1
+	int err;
+
+	ex->buf = malloc(RS_COPY_BYTES);
+	ex->old = malloc(RS_COPY_BYTES);
+	if (!ex->buf || !ex->old)
+		return -ENOMEM;
+	err = ex->src->walk(ex->src->ctx, &down, ex);
+	if (!err)
+		err = sweep_all(ex, keep);
+	if (!err)
+		err = ex->src->walk(ex->src->ctx, &finish, ex);
+	if (!err && syncfs(ex->out))
+		err = -errno;
+	return err;
+}
+
+int rs_export_tree(const struct rs_source *src, int out, const char *out_name,
+		   int again, const char *keep,
+		   struct rs_export_result *ret_result)
+{
+	struct rs_export ex = {
+		.src = src,
+		.out = out,
+		.again = again,
+		.dirfd = -1,
+		.result = ret_result,
 	};
 	int err;
 
+	memset(ret_result, 0, sizeof(*ret_result));
 	rs_progress_init(&ex.progress, "writing files");
-	ex.buf = malloc(COPY_BYTES);
-	err = ex.buf ? rs_core_walk(core, &down, &ex) : -ENOMEM;
-	if (!err)
-		err = rs_core_walk(core, &finish, &ex);
-	if (!err && syncfs(out))
-		err = -errno;
+	err = write_tree(&ex, keep);
 	rs_progress_end(&ex.progress);
 	release(&ex);
-	*ret_files = ex.files;
-	*ret_lost = ex.lost;
 	if (!err)
 		return 0;
 	rs_say("cannot write to '%s': %s", out_name, strerror(-err));

@@ -34,13 +34,4 @@ RS_MUST_USE ssize_t rs_tree_read(struct rs_core *core, uint64_t ino, void *buf,
 RS_MUST_USE int rs_tree_data(struct rs_core *core, uint64_t ino, uint64_t off,
 			     uint64_t *ret_off, uint64_t *ret_end);
 
-/*
- * Write the whole tree below the directory out, which must be empty: owners,
- * modes, times, hard links, xattrs, holes. *ret_lost: files that could not be
- * read whole and were left out (each was said). 0 or an exit code.
- */
-RS_MUST_USE int rs_tree_export(struct rs_core *core, int out,
-			       const char *out_name, uint64_t *ret_files,
-			       uint64_t *ret_lost);
-
 #endif

@@ -10,7 +10,7 @@
 static const struct rs_cmd *const commands[] = {
 	&rs_cmd_init,  &rs_cmd_mount,	&rs_cmd_umount, &rs_cmd_status,
 	&rs_cmd_sync,  &rs_cmd_recover, &rs_cmd_verify, &rs_cmd_dump,
-	&rs_cmd_check, &rs_cmd_policy,
+	&rs_cmd_check, &rs_cmd_policy,	&rs_cmd_import, &rs_cmd_export,
 };
 
 /* Every option that any verb has; val is its bit. 'o' stands for -o. */
@@ -31,6 +31,7 @@ static const struct {
 	{ RS_O_LIST, "list", NULL, "list what would come back" },
 	{ RS_O_TO, "to", "OUT", "write the files to the new directory OUT" },
 	{ RS_O_ACCEPT, "accept", NULL, "take the damage as known" },
+	{ RS_O_XATTR, "xattr", NULL, "take extended attributes too" },
 	{ RS_O_JSON, "json", NULL, "report as JSON" },
 };
 
@@ -126,6 +127,9 @@ static void set_option(struct rs_args *args, enum rs_cmd_opt bit,
 		break;
 	case RS_O_INODES:
 		args->inodes = value;
+		break;
+	case RS_O_XATTR:
+		args->xattr = 1;
 		break;
 	case RS_O_MOUNT:
 		args->options = value;

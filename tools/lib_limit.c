@@ -1,12 +1,12 @@
 /*
- * daemon_limit.c - the machine's memory and the cgroups' limits.
+ * lib_limit.c - the machine's memory and the cgroups' limits.
  *
  * A cgroup's limit counts for all below it, so the whole path up to the root
  * is looked at. /proc/self/cgroup names the path: "0::/a/b" for v2,
  * "9:memory:/a/b" for v1. In a container the path may not exist under
  * /sys/fs/cgroup, whose root is then our own group.
  */
-#include "tools/daemon_limit.h"
+#include "tools/lib_limit.h"
 
 #include <limits.h>
 #include <stdio.h>

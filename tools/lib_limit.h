@@ -1,8 +1,8 @@
 /*
- * daemon_limit.h - how much memory may we take? (cases B02, D05)
+ * lib_limit.h - how much memory may we take? (cases B02, D05)
  */
-#ifndef RS_DAEMON_LIMIT_H
-#define RS_DAEMON_LIMIT_H
+#ifndef RS_LIB_LIMIT_H
+#define RS_LIB_LIMIT_H
 
 #include "include/rs_base.h"
 
