@@ -86,10 +86,11 @@ void rs_journal_poison(struct rs_journal *j, int err, const char *why)
 	open = rs_waiters_take(&j->wait_open);
 	pthread_cond_broadcast(&j->room);
 	pthread_mutex_unlock(&j->lock);
-	rs_waiters_serve(flight, -EIO);
-	rs_waiters_serve(open, -EIO);
+	/* Before anybody is told: from the first EIO on there is no other. */
 	if (first && j->cfg.poisoned)
 		j->cfg.poisoned(j->cfg.arg, err, why);
+	rs_waiters_serve(flight, -EIO);
+	rs_waiters_serve(open, -EIO);
 	if (first)
 		rs_journal_tell_space(j);
 }

@@ -35,7 +35,8 @@ struct rs_journal_cfg {
 	int inline_walk; /* see rs_store_check() */
 	/* may be NULL: space may have come back (parked requests) */
 	void (*space)(void *arg);
-	/* may be NULL: poisoned, once, from any thread; why is static */
+	/* may be NULL: poisoned, once, from any thread, before any waiter gets
+	 * its -EIO; why is static */
 	void (*poisoned)(void *arg, int err, const char *why);
 	/* may be NULL: does the kernel still know this removed inode (C4) */
 	int (*inode_in_use)(void *arg, uint64_t ino);
@@ -177,7 +178,8 @@ uint64_t rs_journal_durable(struct rs_journal *j);
  * Call w->fn once frame number is durable, or with -EIO once poisoned.
  * Returns 1 if it is durable already (fn is not called), 0 if queued (fn
  * comes from the committer; demands a cut if number is the open group's),
- * -EIO if poisoned (fn is not called). number 0 means everything appended.
+ * -EIO if poisoned, whatever the number (fn is not called). number 0 means
+ * everything appended.
  */
 RS_MUST_USE int rs_journal_wait(struct rs_journal *j, uint64_t number,
 				struct rs_waiter *w);

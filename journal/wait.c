@@ -68,10 +68,11 @@ int rs_journal_wait(struct rs_journal *j, uint64_t number, struct rs_waiter *w)
 		number = j->group.number - (j->group.fill == 0);
 	assert(number <= j->group.number);
 	w->number = number;
-	if (number <= j->durable) {
-		ret = 1;
-	} else if (j->poisoned) {
+	if (j->poisoned) {
+		/* Also of what is durable: one answer for all (G6). */
 		ret = -EIO;
+	} else if (number <= j->durable) {
+		ret = 1;
 	} else if (number == j->group.number) {
 		rs_waiters_add(&j->wait_open, w);
 		if (!j->demand) {

@@ -202,8 +202,9 @@ static void poison(struct box *box, int flush, int err)
 	assert_int_equal(wait.calls, 1);
 	assert_int_equal(wait.err, -EIO);
 	assert_int_equal(rs_journal_durable(box->j), durable);
-	/* what is durable stays acknowledged */
-	assert_int_equal(rs_journal_wait(box->j, durable, &open.w), 1);
+	/* the same answer to who asks for what is durable */
+	assert_int_equal(rs_journal_wait(box->j, durable, &open.w), -EIO);
+	assert_int_equal(open.calls, 0);
 	check_poisoned(box, err);
 }
 
