@@ -288,7 +288,7 @@ static uint64_t cut_due(const struct rs_journal *j, const struct timespec *now)
 
 	if (j->group.fill == 0)
 		return UINT64_MAX;
-	if (j->demand || j->stopping || j->group.fill >= j->group.cap / 2)
+	if (j->demand || j->stopping || rs_group_is_half(&j->group))
 		return 0;
 	age = rs_journal_us(&j->opened, now);
 	return age >= limit ? 0 : limit - age;

@@ -180,6 +180,7 @@ static int fill(struct job *job, const struct rs_fold_op *op)
 	uint64_t end = (op->off + op->len - 1) / RS_PAGE + 1;
 	uint64_t c, last = rs_page_end_chunk(end - 1);
 	struct cached *at;
+	uint8_t flags;
 	int err;
 
 	for (c = rs_page_first_chunk(page); c < last; c++) {
@@ -192,7 +193,11 @@ static int fill(struct job *job, const struct rs_fold_op *op)
 		err = get(job, c, op->data && hi == lo + RS_CHUNK, &at);
 		if (err < 0)
 			return err;
-		at->flags |= rs_chunk_flags_in(c, page, end);
+		flags = at->flags | rs_chunk_flags_in(c, page, end);
+		/* What exists and gets no bytes needs no writing. */
+		if (!op->data && flags == at->flags)
+			continue;
+		at->flags = flags;
 		if (op->data && lo < hi)
 			memcpy(at->data + (lo - c * RS_CHUNK),
 			       op->data + (lo - op->off), (size_t)(hi - lo));

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 
 #include "journal/frame.h"
+#include "journal/value.h"
 
 static const char magic[8] = { 'R', 'S', 'P', 'G', 'R', 'O', 'U', 'P' };
 
@@ -110,6 +111,43 @@ static uint8_t *records(const struct rs_group *g)
 	return g->seg[g->cur].map + RS_PAGE + RS_FRAME_HEADER;
 }
 
+/* Most that are changed again are still in their slot. */
+static void count_chunk(struct rs_group *g, uint64_t ino, uint64_t chunk)
+{
+	uint64_t h = (ino ^ g->number << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i;
+
+	h = (h ^ chunk) * UINT64_C(0xd6e8feb86659fd93);
+	h ^= h >> 32;
+	i = (size_t)(h % RS_GROUP_CHUNKS);
+	if (g->seen[i] == h)
+		return;
+	g->seen[i] = h;
+	g->chunks++;
+}
+
+/* ALLOC isn't counted: a chunk without data is a few bytes of a leaf. */
+static void count_chunks(struct rs_group *g, const struct rs_rec *rec)
+{
+	uint64_t c = rec->off / RS_CHUNK;
+
+	switch (rec->type) {
+	case RS_REC_DATA:
+		for (; c * RS_CHUNK < rec->off + rec->data_len; c++)
+			count_chunk(g, rec->ino, c);
+		break;
+	case RS_REC_PUNCH:
+		count_chunk(g, rec->ino, (rec->off + rec->range) / RS_CHUNK);
+		count_chunk(g, rec->ino, c);
+		break;
+	case RS_REC_TRUNC:
+		count_chunk(g, rec->ino, c);
+		break;
+	default:
+		break;
+	}
+}
+
 void rs_group_put(struct rs_group *g, const struct rs_rec *rec,
 		  struct rs_mark *mark)
 {
@@ -117,6 +155,7 @@ void rs_group_put(struct rs_group *g, const struct rs_rec *rec,
 
 	assert(size <= g->cap - g->fill);
 	rs_rec_encode(rec, records(g) + g->fill);
+	count_chunks(g, rec);
 	if (mark) {
 		mark->number = g->number;
 		mark->off = (uint32_t)g->fill;
@@ -193,6 +232,7 @@ void rs_group_cut(struct rs_group *g, struct rs_group_cut *ret_cut)
 	g->fill = 0;
 	g->ended = 0;
 	g->dropped = 0;
+	g->chunks = 0;
 	g->number++;
 }
 

@@ -29,6 +29,14 @@ enum rs_group_state {
 	RS_GROUP_FLIGHT = 2,
 };
 
+/*
+ * Chunks of data that a frame may change. A fold takes a frame whole, and a
+ * byte in each of 150,000 chunks, which fits into 8 MiB of records, would
+ * make it a transaction of 600 MB (C5). 4096 chunks are 16 MiB; a frame full
+ * of whole chunks has half as many.
+ */
+#define RS_GROUP_CHUNKS 4096u
+
 /* Set in a record in memory only, never on disk: rs_journal_elide(). */
 #define RS_RF_ELIDE 0x8000u
 
@@ -45,7 +53,9 @@ struct rs_group {
 	size_t fill;	  /* bytes of records */
 	size_t ended;	  /* those of whole operations */
 	size_t dropped;	  /* records that the cut will leave out, about */
+	size_t chunks;	  /* that it changes, or a few more */
 	uint64_t number;
+	uint64_t seen[RS_GROUP_CHUNKS]; /* which were counted lately */
 };
 
 /* What a cut took out of the group. */

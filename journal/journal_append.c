@@ -62,8 +62,7 @@ void rs_journal_end(struct rs_journal *j)
 
 	rs_group_end(&j->group);
 	if (!j->in_flight && j->group.fill > before &&
-	    (before == 0 ||
-	     (before < j->group.cap / 2 && j->group.fill >= j->group.cap / 2)))
+	    (before == 0 || rs_group_is_half(&j->group)))
 		pthread_cond_signal(&j->work);
 	pthread_mutex_unlock(&j->lock);
 }

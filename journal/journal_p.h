@@ -34,6 +34,12 @@
 /* Not reservable: room for a seal and the first frame of a few starts. */
 #define RS_SPARE (4u * RS_PAGE)
 
+/* Half of what a frame may have: worth a flush, if no other is under way. */
+static inline int rs_group_is_half(const struct rs_group *g)
+{
+	return g->fill >= g->cap / 2 || g->chunks >= RS_GROUP_CHUNKS / 2;
+}
+
 /* Frames that aren't folded: a circle of refs, oldest first. */
 struct rs_frames {
 	struct rs_frame_ref *ref;

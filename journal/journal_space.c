@@ -76,14 +76,16 @@ enum verdict {
 static enum verdict judge(const struct rs_journal *j, size_t bytes,
 			  enum rs_need need)
 {
-	size_t cap = j->group.cap;
+	size_t cap = j->group.cap, chunks = RS_GROUP_CHUNKS;
 	uint64_t limit = j->ring_size - RS_SPARE, used;
 
 	if (need == RS_NEED_GROW) {
 		cap = rs_journal_max_bytes(j);
+		chunks = RS_GROUP_CHUNKS / 8 * 7;
 		limit = j->ring_size - j->ring_reserve;
 	}
-	if (j->group.fill + j->outstanding + bytes > cap)
+	if (j->group.fill + j->outstanding + bytes > cap ||
+	    j->group.chunks >= chunks)
 		return GROUP_FULL;
 	used = rs_journal_ring_used(j) + j->flight_bound;
 	return used + demand_for(j, bytes) > limit ? RING_FULL : ROOM;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-int box_set_up(void **state)
+static int set_up_with(void **state, uint64_t ring, uint64_t capacity)
 {
 	struct box *box = calloc(1, sizeof(*box));
 	struct rs_store_spec spec = { 0 };
@@ -19,14 +19,24 @@ int box_set_up(void **state)
 	assert(err > 0);
 	box->flush_interval = 1000;
 	spec.dir = box->dir;
-	spec.ring_size = BOX_RING;
-	spec.capacity = 1 << 20;
+	spec.ring_size = ring;
+	spec.capacity = capacity;
 	spec.inodes = 1000;
 	spec.seam = &box->fake.seam;
 	err = rs_journal_init_store(&spec, &cow);
 	assert(err == 0);
 	*state = box;
 	return 0;
+}
+
+int box_set_up(void **state)
+{
+	return set_up_with(state, BOX_RING, 1 << 20);
+}
+
+int box_set_up_large(void **state)
+{
+	return set_up_with(state, 16 * BOX_RING, 64 << 20);
 }
 
 int box_tear_down(void **state)

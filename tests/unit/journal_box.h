@@ -28,6 +28,7 @@ struct box {
 
 /* cmocka fixtures: a fresh store, closed. */
 int box_set_up(void **state);
+int box_set_up_large(void **state); /* frames of 1 MiB */
 int box_tear_down(void **state);
 
 /* Open; whatever rs_journal_open() returns. */

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "journal/group.h"
+#include "journal/value.h"
 #include "tests/unit/journal_box.h"
 
 /* Wait up to 20 s for something that a thread does; no busy loop. */
@@ -258,6 +260,78 @@ static void test_group_full(void **state)
 	rs_journal_unreserve(box->j, 5000);
 }
 
+/* A byte each in the chunks [from, from + n) of a sparse file. */
+static void scatter(struct box *box, uint64_t ino, uint64_t from,
+		    unsigned int n)
+{
+	struct rs_rec rec = { .type = RS_REC_DATA,
+			      .ino = ino,
+			      .off = from * RS_CHUNK,
+			      .data = (const uint8_t *)"x",
+			      .data_len = 1 };
+
+	(void)rs_journal_begin(box->j);
+	for (; n > 0; n--, rec.off += RS_CHUNK)
+		rs_journal_put(box->j, &rec, NULL);
+	rs_journal_end(box->j);
+}
+
+/* How many more until a reservation doesn't get room in this group. */
+static unsigned int scatter_until(struct box *box, uint64_t ino, uint64_t from,
+				  enum rs_need need)
+{
+	const uint64_t frames = status(box).frames;
+	unsigned int n;
+
+	for (n = 0; n < 2 * RS_GROUP_CHUNKS; n++) {
+		if (rs_journal_reserve(box->j, 100, need) != 0)
+			break;
+		scatter(box, ino, from + n, 1);
+		rs_journal_unreserve(box->j, 100);
+		if (status(box).frames != frames)
+			break;
+	}
+	return n;
+}
+
+/* C5: a frame is bounded in chunks too, since a fold takes it whole. */
+static void test_many_chunks(void **state)
+{
+	struct box *box = *state;
+	unsigned int i;
+	uint64_t ino;
+
+	box_open(box, RS_JOURNAL_SERVE);
+	(void)box_file(box, 1, &ino);
+	/* the same ones again are hardly counted */
+	for (i = 0; i < 5; i++)
+		scatter(box, ino, 0, 1000);
+	assert_in_range(scatter_until(box, ino, 1000, RS_NEED_GROW),
+			RS_GROUP_CHUNKS / 4, RS_GROUP_CHUNKS - 1000);
+	assert_int_equal(rs_journal_reserve(box->j, 100, RS_NEED_GROW),
+			 RS_EPARK);
+	/* SMALL has the last eighth, and then cuts by itself */
+	assert_int_equal(scatter_until(box, ino, 10000, RS_NEED_SMALL),
+			 RS_GROUP_CHUNKS / 8);
+	assert_int_equal(rs_journal_reserve(box->j, 100, RS_NEED_GROW), 0);
+	rs_journal_unreserve(box->j, 100);
+}
+
+/* With threads half of them are worth a cut that nobody asked for. */
+static void test_half_chunks(void **state)
+{
+	struct box *box = *state;
+	uint64_t ino, number;
+
+	box->threads = 1;
+	box->flush_interval = 3600000;
+	box_open(box, RS_JOURNAL_SERVE);
+	number = box_file(box, 1, &ino);
+	scatter(box, ino, 0, RS_GROUP_CHUNKS / 2);
+	EVENTUALLY(rs_journal_durable(box->j) >= number);
+	box_stop(box, 1);
+}
+
 /*
  * Fill the ring without a checkpoint: GROW parks at 7/8, SMALL goes on into
  * the reserve, and no commit ever fails.
@@ -281,7 +355,8 @@ static void test_ring_full(void **state)
 		assert_int_equal(rs_journal_commit_once(box->j), 0);
 	}
 	assert_int_equal(err, RS_EPARK);
-	assert_true(status(box).ring_used <= BOX_RING - BOX_RING / 8);
+	assert_true(status(box).ring_used <=
+		    BOX_RING - BOX_RING / 8 - 2 * RS_PAGE);
 	assert_true(status(box).ring_used > BOX_RING / 2);
 	while (status(box).checkpoints == before) {
 		assert_int_equal(rs_journal_reserve(box->j, 600, RS_NEED_SMALL),
@@ -438,6 +513,8 @@ static void test_poison_threads(void **state)
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, box_set_up, box_tear_down)
+#define LARGE(fn) \
+	cmocka_unit_test_setup_teardown(fn, box_set_up_large, box_tear_down)
 #define THREADS(fn) \
 	cmocka_unit_test_setup_teardown(fn, set_up_threads, box_tear_down)
 	const struct CMUnitTest tests[] = {
@@ -449,6 +526,8 @@ int main(void)
 		TEST(test_failed_write),
 		TEST(test_failed_start),
 		TEST(test_group_full),
+		LARGE(test_many_chunks),
+		LARGE(test_half_chunks),
 		TEST(test_ring_full),
 		TEST(test_wrap),
 		THREADS(test_timer_and_seal),
