@@ -214,6 +214,42 @@ static void test_model_keyed(void **state)
 	run_model(*state, 30);
 }
 
+/*
+ * An ALLOC has no bytes: much more is allocated than the frame is long, and
+ * none of it may come from there. (It once crashed for reading past the end.)
+ */
+static void test_large_alloc(void **state)
+{
+	struct sbox *box = *state;
+	const uint64_t pages = 8192;
+	uint8_t buf[RS_PAGE], map[1], zeros[RS_PAGE] = { 0 };
+	uint64_t at;
+
+	sbox_entry(box, 1, "f", 60, 1);
+	sbox_range(box, RS_REC_ALLOC, 60, 0, pages * RS_PAGE);
+	sbox_file(box, 60, pages * RS_PAGE, pages);
+	sbox_frame(box);
+	sbox_fold_ok(box);
+	for (at = 0; at < pages; at += pages / 8) {
+		assert_int_equal(rs_store_read(box->store, 60, at, 1, buf, map),
+				 0);
+		assert_int_equal(map[0], 1);
+		assert_memory_equal(buf, zeros, RS_PAGE);
+	}
+	/* and nothing of what is there is lost to another one */
+	sbox_data(box, 60, 100, "mail", 4);
+	sbox_range(box, RS_REC_ALLOC, 60, 0, pages * RS_PAGE);
+	sbox_file(box, 60, pages * RS_PAGE, pages);
+	sbox_frame(box);
+	sbox_range(box, RS_REC_ALLOC, 60, 0, pages * RS_PAGE);
+	sbox_file(box, 60, pages * RS_PAGE, pages);
+	sbox_frame(box);
+	sbox_fold_ok(box);
+	assert_int_equal(rs_store_read(box->store, 60, 0, 1, buf, map), 0);
+	assert_memory_equal(buf + 100, "mail", 4);
+	sbox_verify(box);
+}
+
 static void test_born_and_dead(void **state)
 {
 	struct sbox *box = *state;
@@ -552,6 +588,8 @@ int main(void)
 						sbox_tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_model_keyed, sbox_set_up_keyed, sbox_tear_down),
+		cmocka_unit_test_setup_teardown(test_large_alloc, sbox_set_up,
+						sbox_tear_down),
 		cmocka_unit_test_setup_teardown(test_born_and_dead, sbox_set_up,
 						sbox_tear_down),
 		cmocka_unit_test_setup_teardown(test_reborn, sbox_set_up,
