@@ -27,7 +27,7 @@ gone()
 {
 	local i
 
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 2400; i++)); do
 		[ -n "$(left)" ] || return 0
 		sleep 0.1
 	done

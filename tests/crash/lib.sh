@@ -35,35 +35,11 @@ fail()
 	exit 1
 }
 
-# enter "$@": the script's first call. It starts over in a mount namespace of
-# its own, or another test that makes one would copy our mounts and keep the
-# loop device busy when we are done with it.
+# enter "$@": the script's first call.
 enter()
 {
 	need_root
-	if [ -z "${RS_CRASH_INSIDE:-}" ]; then
-		export RS_CRASH_INSIDE=1
-		exec unshare --mount --propagation private bash "$0" "$@"
-	fi
-	drop_copies
-}
-
-# The same the other way round: mounts of other tests, below /tmp by habit.
-drop_copies()
-{
-	local at needed
-
-	needed=" $RS_BUILD/ $crash_dir/ ${TMPDIR:-/tmp}/ "
-	awk '{ print $2 }' /proc/self/mounts | tac | while read -r at; do
-		case $at in
-		/tmp/*) ;;
-		*) continue ;;
-		esac
-		case $needed in
-		*" $at/"*) ;;
-		*) umount -l "$at" 2>/dev/null || true ;;
-		esac
-	done
+	disk_own_mounts "$0" "$@"
 }
 
 # Tests that mount need root; ctest calls 77 skipped.

@@ -35,6 +35,36 @@ disk__here=$(cd "$(dirname "$disk__self")" && pwd)
 DISK_ROOT=${DISK_ROOT:-}
 disk__janitor=
 
+# disk_own_mounts "$0" "$@": starts the script over in a mount namespace of its
+# own. Another process that makes one, or a container that is started, copies
+# all mounts, and a copy keeps a loop device busy when we are done with it.
+disk_own_mounts()
+{
+	if [ -z "${DISK_INSIDE:-}" ]; then
+		export DISK_INSIDE=1
+		exec unshare --mount --propagation private bash "$@"
+	fi
+	disk__drop_copies
+}
+
+# The same the other way round: mounts of other tests, below /tmp by habit.
+disk__drop_copies()
+{
+	local at needed
+
+	needed=" ${RS_BUILD:-/}/ $disk__here/ ${TMPDIR:-/tmp}/ "
+	awk '{ print $2 }' /proc/self/mounts | tac | while read -r at; do
+		case $at in
+		/tmp/* | /var/tmp/*) ;;
+		*) continue ;;
+		esac
+		case $needed in
+		*" $at/"*) ;;
+		*) umount -l "$at" 2>/dev/null || true ;;
+		esac
+	done
+}
+
 disk__say()
 {
 	echo "disk: $*" >&2
@@ -279,17 +309,17 @@ disk__down()
 	if [ -n "$loop" ] && ! disk__detached "$loop" "$dir"; then
 		losetup -d "$loop" 2>/dev/null || true
 		# A detached mount that is still in use keeps it until then.
-		disk__until 5 disk__detached "$loop" "$dir" || {
+		disk__until 60 disk__detached "$loop" "$dir" || {
 			disk__say "'$loop' is still in use"
 			ok=1
 		}
 	fi
 	if disk__alive "$pid"; then
 		kill -TERM "$pid" 2>/dev/null || true
-		disk__until 15 disk__gone "$pid" || {
+		disk__until 30 disk__gone "$pid" || {
 			disk__say "killing simulator $pid"
 			kill -KILL "$pid" 2>/dev/null || true
-			disk__until 5 disk__gone "$pid" || ok=1
+			disk__until 30 disk__gone "$pid" || ok=1
 		}
 	fi
 	disk__unmounted "$dir/fuse" || umount -l "$dir/fuse" || ok=1

@@ -5,6 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/disk.sh"
+disk_own_mounts "$0" "$@"
 . "$here/lib_check.sh"
 TMPDIR=${TMPDIR:-/tmp}
 image=$TMPDIR/device.img

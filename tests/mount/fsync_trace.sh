@@ -2,9 +2,11 @@
 # Frame, flush, only then the answer; one flush a group on ext4 and xfs; many
 # fsyncs a flush when flushes are slow.
 # timeout: 300
-. "$(dirname "$0")/lib.sh"
 # shellcheck source=../disk/disk.sh
 . "$(dirname "$0")/../disk/disk.sh"
+disk_own_mounts "$0" "$@"
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # trace KIND CALL...: the daemon under strace while a client makes one call
 trace()
