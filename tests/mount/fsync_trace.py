@@ -2,8 +2,8 @@
 """fsync_trace.py TRACE KIND: does the daemon's trace show the right order?
 
 TRACE is what strace -f -y -xx wrote of the daemon while one client made one
-durable call of KIND (fsync, fsyncdir, write: an O_DSYNC write is WRITE and
-then FSYNC on the wire). Wanted: the request is read from /dev/fuse, then a
+durable call of KIND (a key of OPCODES; "write" is an O_DSYNC write, which is
+WRITE and then FSYNC on the wire). Wanted: the request is read from /dev/fuse, then a
 frame is written to intent.log, then intent.log is flushed, once, and only when
 that has returned the answer with the request's number goes to /dev/fuse.
 
@@ -13,7 +13,14 @@ import re
 import struct
 import sys
 
-FSYNC, FSYNCDIR = 20, 30
+# What stands for each kind of call in a request's header.
+OPCODES = {
+    "fsync": 20, "fsyncdir": 30, "write": 20,
+    # answered late by a directory's policy
+    "setattr": 4, "symlink": 6, "mknod": 8, "mkdir": 9, "unlink": 10,
+    "rmdir": 11, "rename": 12, "link": 13, "plain-write": 16, "create": 35,
+    "fallocate": 43,
+}
 
 LINE = re.compile(r"^(?P<pid>\d+)\s+[\d:.]+ (?P<rest>.*)$")
 CALL = re.compile(r"^(?P<name>\w+)\((?P<args>.*)$", re.S)
@@ -90,8 +97,7 @@ def collect(path):
 
 def check(path, kind):
     requests, writes, flushes, replies = collect(path)
-    opcode = FSYNCDIR if kind == "fsyncdir" else FSYNC
-    mine = [r for r in requests if r[2] == opcode]
+    mine = [r for r in requests if r[2] == OPCODES[kind]]
     if len(mine) != 1:
         return f"{len(mine)} requests instead of one"
     read_at, unique = mine[0][1], mine[0][3]
