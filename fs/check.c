@@ -83,11 +83,19 @@ static int mark_seen(struct rs_load *load)
 /* Names below what can't be reached hang in the air: away with them. */
 static void cut_unseen(void *arg, struct rs_hnode *node)
 {
-	struct rs_core *core = arg;
+	struct rs_load *load = arg;
 	struct rs_dentry *dentry = rs_dentry_of(node);
+	struct rs_inode *inode = dentry->inode;
 
-	if (!(dentry->dir->state & RS_I_SEEN))
-		rs_dentry_remove(core, dentry);
+	if (dentry->dir->state & RS_I_SEEN)
+		return;
+	/* a closure that was not ended: its names don't count */
+	if (dentry->dir->flags & RS_IF_STAGED) {
+		rs_stale_entry(load->core, dentry);
+		if (!S_ISDIR(inode->mode) && inode->nlink)
+			inode->nlink--;
+	}
+	rs_dentry_remove(load->core, dentry);
 }
 
 static uint32_t count_links(const struct rs_inode *inode)
@@ -151,17 +159,9 @@ static void discard(struct rs_core *core, struct rs_inode *inode)
 /* Its records are still in store or ring: the first change clears them. */
 static void drop_staged(struct rs_load *load, struct rs_inode *inode)
 {
-	struct rs_core *core = load->core;
-	struct rs_stale *stale;
-
-	stale = realloc(core->stale, (core->n_stale + 1) * sizeof(*stale));
-	if (stale) {
-		core->stale = stale;
-		stale[core->n_stale++] =
-			(struct rs_stale){ inode->node.key, inode->last };
-	}
+	rs_stale_inode(load->core, inode);
 	load->rep->reaped++;
-	discard(core, inode);
+	discard(load->core, inode);
 }
 
 static void check_inode(void *arg, struct rs_hnode *node)
@@ -185,8 +185,11 @@ static void check_inode(void *arg, struct rs_hnode *node)
 	} else {
 		check_links(load, inode);
 		check_target(load, inode);
+		/* the closure came to its last record, if not to its end */
+		inode->flags &= ~RS_IF_STAGED;
 		count_kind(load->rep, inode);
 	}
+	inode->log_nlink = inode->nlink;
 	core->blocks += inode->blocks;
 	if (inode->flags & RS_IF_SUSPECT)
 		core->suspects++;
@@ -205,8 +208,9 @@ int rs_load_check(struct rs_load *load)
 	err = mark_seen(load);
 	if (err)
 		return err;
-	rs_table_each(&core->dentries, cut_unseen, core);
+	rs_table_each(&core->dentries, cut_unseen, load);
 	core->blocks = 0;
 	rs_table_each(&core->inodes, check_inode, load);
+	rs_stale_sort(core);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * closure.c - logging an inode that was unlogged until now, whole (DESIGN
- * "Closure"): an O_TMPFILE that gets a name.
+ * closure.c - logging a file that was unlogged until now, whole (DESIGN
+ * "Closure"): an O_TMPFILE that gets a name, a file of a volatile directory
+ * that gets one in a logged directory. closure_tree.c does directories.
  *
  * Staged: first the inode, marked RS_IF_STAGED, with its xattrs; then its
  * data in as many frames as it takes; the caller appends the entry last,
@@ -8,17 +9,15 @@
  * inode without an entry, which recovery reaps. Writes that come meanwhile
  * are logged by themselves; staging what they wrote once more does no harm.
  *
- * A link that fails after that leaves the inode staged: the next try finds
- * it ready, and the last forget takes it out of the log. (Taking it out at
- * once would elide its number in the open group, and a second link could
- * bring it back in the same group.)
+ * A file that was logged before may have left data in the store alone. It
+ * is brought into RAM before the first record, since with that one a fold
+ * may cut off what the store has under the old life of the number.
  *
  * The tree lock is only held for one piece at a time.
  */
 #include "fs/core_p.h"
 
 #define PIECE_MAX (1u << 20) /* bytes of data in one frame */
-#define REAP_STEP 64u	     /* left-over inodes cleared in one frame */
 #define WAIT_NS 20000000     /* between two tries */
 #define WAIT_MAX (30u * (1000000000u / WAIT_NS)) /* tries: 30 s in all */
 
@@ -26,21 +25,29 @@
  * Data comes, so the reserve isn't for it; but the caller is no request that
  * can be parked, so the waiting is done here.
  */
-static int take_waiting(struct rs_core *core, struct rs_room *room,
-			size_t bytes)
+static int pause_for(struct rs_core *core, unsigned int *tries)
 {
 	const struct timespec pause = { 0, WAIT_NS };
-	unsigned int tries;
+
+	if (++*tries > WAIT_MAX)
+		return -ENOSPC;
+	rs_journal_kick_checkpoint(core->cfg.journal);
+	nanosleep(&pause, NULL);
+	return 0;
+}
+
+int rs_closure_room(struct rs_core *core, struct rs_room *room, size_t bytes)
+{
+	unsigned int tries = 0;
 	int err;
 
-	for (tries = 0; tries < WAIT_MAX; tries++) {
+	do {
 		err = rs_room_take(core, room, bytes, RS_NEED_GROW);
 		if (err != RS_EPARK)
 			return err;
-		rs_journal_kick_checkpoint(core->cfg.journal);
-		nanosleep(&pause, NULL);
-	}
-	return -ENOSPC;
+		err = pause_for(core, &tries);
+	} while (!err);
+	return err;
 }
 
 static size_t xattr_bytes(const struct rs_inode *inode)
@@ -69,7 +76,35 @@ static void log_xattrs(struct rs_core *core, struct rs_inode *inode)
 	}
 }
 
-/* 0; 1: the room is too small, *bytes says what is needed */
+static void log_target(struct rs_core *core, struct rs_inode *inode)
+{
+	struct rs_rec rec = { .type = RS_REC_LINK };
+
+	if (!S_ISLNK(inode->mode) || !inode->u.target)
+		return;
+	rec.data = (const uint8_t *)inode->u.target;
+	rec.data_len = (uint32_t)inode->size;
+	rs_intent_rec(core, inode, &rec);
+}
+
+/* what begin_locked() has to have first */
+#define WANT_ROOM 1
+#define WANT_DATA 2
+#define WANT_CUT 3
+
+static int has_cold(struct rs_core *core, struct rs_inode *inode)
+{
+	if (!S_ISREG(inode->mode) || !core->cfg.journal)
+		return 0;
+	return rs_tree_next(rs_file_tree(inode), 0, RS_SEEK_COLD) != UINT64_MAX;
+}
+
+int rs_closure_early(struct rs_core *core, const struct rs_inode *inode)
+{
+	return core->cfg.journal && inode->last &&
+	       inode->last >= rs_journal_open_number(core->cfg.journal);
+}
+
 static int begin_locked(struct rs_core *core, uint64_t ino,
 			const struct rs_room *room, size_t *bytes)
 {
@@ -79,14 +114,49 @@ static int begin_locked(struct rs_core *core, uint64_t ino,
 		return -ESTALE;
 	if (rs_inode_logged(inode))
 		return 0;
+	if (inode->flags & RS_IF_SUSPECT)
+		return -EIO;
+	if (has_cold(core, inode))
+		return WANT_DATA;
+	if (rs_closure_early(core, inode))
+		return WANT_CUT;
 	*bytes = RS_REC_INODE_LEN + xattr_bytes(inode);
-	if (room->bytes < *bytes)
-		return 1;
+	if (S_ISLNK(inode->mode))
+		*bytes += RS_REC_DATA_LEN(inode->size);
+	if (core->cfg.journal && room->bytes < *bytes)
+		return WANT_ROOM;
 	inode->flags |= RS_IF_STAGED;
 	rs_intent_begin(core);
 	rs_intent_born(core, inode);
 	log_xattrs(core, inode);
+	log_target(core, inode);
 	rs_intent_end(core);
+	if (!S_ISREG(inode->mode))
+		inode->state |= RS_I_WHOLE;
+	return 0;
+}
+
+/* All of the store's data of the file comes into RAM. */
+static int bring_data(struct rs_core *core, uint64_t ino)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = rs_core_load(core, ino, 0, UINT64_MAX);
+		if (err != RS_EPARK)
+			return err;
+		err = pause_for(core, &tries);
+	} while (!err);
+	return err;
+}
+
+static int fetch(struct rs_core *core, uint64_t ino, int want)
+{
+	if (want == WANT_DATA)
+		return bring_data(core, ino);
+	if (want == WANT_CUT)
+		return rs_journal_sync(core->cfg.journal);
 	return 0;
 }
 
@@ -94,18 +164,20 @@ static int stage_inode(struct rs_core *core, uint64_t ino)
 {
 	size_t bytes = RS_REC_INODE_LEN;
 	struct rs_room room;
-	int err;
+	int err, want = 0;
 
 	do {
-		err = take_waiting(core, &room, bytes);
+		err = fetch(core, ino, want);
+		if (!err)
+			err = rs_closure_room(core, &room, bytes);
 		if (err)
 			return err;
 		rs_core_lock(core);
-		err = begin_locked(core, ino, &room, &bytes);
+		want = begin_locked(core, ino, &room, &bytes);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
-	} while (err == 1);
-	return err;
+	} while (want > 0);
+	return want;
 }
 
 /* One page of RAM: bytes below size as data, the rest as allocated. */
@@ -137,7 +209,9 @@ static int data_locked(struct rs_core *core, uint64_t ino,
 
 	if (!inode)
 		return -ESTALE;
-	if (!rs_inode_logged(inode))
+	if (!core->cfg.journal)
+		inode->state |= RS_I_WHOLE;
+	if (!rs_inode_logged(inode) || (inode->state & RS_I_WHOLE))
 		return 0;
 	rs_intent_begin(core);
 	for (;; (*page)++) {
@@ -156,32 +230,84 @@ static int data_locked(struct rs_core *core, uint64_t ino,
 	return *page != UINT64_MAX;
 }
 
-static int stage_data(struct rs_core *core, uint64_t ino)
+/* Room for a piece of it; 0: all of it is logged. */
+static size_t piece_bytes(struct rs_core *core, uint64_t ino)
 {
-	size_t bytes = rs_room_max(core) / 2;
-	struct rs_room room;
-	uint64_t page = 0;
-	int err;
+	size_t bytes = rs_room_max(core) / 2, all = 0;
+	struct rs_inode *inode;
 
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	if (inode && S_ISREG(inode->mode) && rs_inode_logged(inode) &&
+	    !(inode->state & RS_I_WHOLE))
+		all = RS_REC_INODE_LEN +
+		      (size_t)inode->blocks * RS_REC_DATA_LEN(RS_PAGE);
+	rs_core_unlock(core);
 	if (bytes > PIECE_MAX)
 		bytes = PIECE_MAX;
-	do {
-		err = take_waiting(core, &room, bytes);
+	return all < bytes ? all : bytes;
+}
+
+static int stage_data(struct rs_core *core, uint64_t ino)
+{
+	struct rs_room room;
+	uint64_t page = 0;
+	size_t bytes;
+	int err = 0;
+
+	while ((bytes = piece_bytes(core, ino)) && !err) {
+		err = rs_closure_room(core, &room, bytes);
 		if (err)
 			return err;
 		rs_core_lock(core);
 		err = data_locked(core, ino, &room, &page);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
-	} while (err == 1);
+		err = err == 1 ? 0 : err;
+	}
 	return err;
+}
+
+/* G10: what can't be had in the end is refused before the first byte. */
+int rs_closure_fits(struct rs_core *core, uint64_t bytes)
+{
+	struct rs_journal_status status;
+	uint64_t used;
+
+	if (!core->cfg.journal)
+		return 0;
+	rs_journal_status(core->cfg.journal, &status);
+	if (status.poisoned)
+		return -EROFS;
+	if (!status.store_broken)
+		return 0;
+	/* nothing is folded any more: the ring is all there is */
+	used = status.ring_used + status.ring_reserve + status.unsynced_bytes;
+	if (used > status.ring_size || bytes > (status.ring_size - used) / 2)
+		return -ENOSPC;
+	return 0;
+}
+
+static int check_fits(struct rs_core *core, uint64_t ino)
+{
+	struct rs_inode *inode;
+	uint64_t bytes = 0;
+
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	if (inode && !rs_inode_logged(inode))
+		bytes = inode->blocks * RS_PAGE + xattr_bytes(inode);
+	rs_core_unlock(core);
+	return bytes ? rs_closure_fits(core, bytes) : 0;
 }
 
 int rs_closure_stage(struct rs_core *core, uint64_t ino)
 {
 	int err;
 
-	err = stage_inode(core, ino);
+	err = check_fits(core, ino);
+	if (!err)
+		err = stage_inode(core, ino);
 	return err ? err : stage_data(core, ino);
 }
 
@@ -206,26 +332,6 @@ void rs_closure_forget(struct rs_core *core, uint64_t ino)
 		}
 		rs_inode_put(core, inode);
 	}
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
-}
-
-void rs_closure_reap(struct rs_core *core)
-{
-	struct rs_rec rec = { .type = RS_REC_INODE_DEL };
-	struct rs_room room;
-	size_t n;
-
-	if (rs_room_take(core, &room, REAP_STEP * RS_REC_HEADER, RS_NEED_SMALL))
-		return;
-	rs_core_lock(core);
-	rs_intent_begin(core);
-	for (n = 0; n < REAP_STEP && core->n_stale; n++) {
-		rec.ino = core->stale[--core->n_stale].ino;
-		rec.prev = core->stale[core->n_stale].last;
-		rs_journal_put(core->cfg.journal, &rec, NULL);
-	}
-	rs_intent_end(core);
 	rs_core_unlock(core);
 	rs_room_give(core, &room);
 }

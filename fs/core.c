@@ -44,7 +44,7 @@ static int make_root(struct rs_core *core)
 	root = rs_inode_new(core, RS_INO_ROOT, S_IFDIR | 0755);
 	if (!root)
 		return -ENOMEM;
-	root->nlink = 2;
+	root->nlink = root->log_nlink = 2;
 	root->uid = (uint32_t)geteuid();
 	root->gid = (uint32_t)getegid();
 	root->state = RS_I_LOGGED;
@@ -66,6 +66,7 @@ int rs_core_new(const struct rs_core_cfg *cfg, struct rs_core **ret_core)
 	core->cfg = *cfg;
 	core->next_ino = RS_INO_FIRST;
 	pthread_mutex_init(&core->lock, NULL);
+	pthread_mutex_init(&core->closing, NULL);
 	rs_mem_init(&core->mem);
 	err = rs_table_init(&core->inodes, &core->mem);
 	if (!err)
@@ -107,7 +108,8 @@ void rs_core_free(struct rs_core *core)
 	rs_table_release(&core->dentries);
 	rs_mem_release(&core->mem);
 	free(core->graves);
-	free(core->stale);
+	rs_stale_free(core);
 	pthread_mutex_destroy(&core->lock);
+	pthread_mutex_destroy(&core->closing);
 	free(core);
 }

@@ -14,6 +14,13 @@
  * LOGGING  `logged` inodes have records in the journal; `last` is the frame
  * of the last one, `before` the one before that frame (0: born in it). The
  * INODE record of the open group stands at `mark` when last is its number.
+ * Of an inode that isn't logged any more `last` is the frame that says so.
+ * Each name is logged or not, too:
+ *   - a logged name stands in a logged directory and leads to a logged inode
+ *   - a logged file has a logged name, or is staged (closure.c)
+ *   - a directory under no volatile policy is logged and has no name that
+ *     isn't (`whole`); the volatile ones keep what was logged before
+ *   - a logged directory's own name is logged, or it is staged
  */
 #ifndef RS_CORE_P_H
 #define RS_CORE_P_H
@@ -68,6 +75,8 @@ struct rs_dir {
 	/* what counts (policy.c), and enum rs_origin of each */
 	uint8_t eff, eff_sync, from, from_sync;
 	uint64_t eff_limit, eff_inodes;
+	uint8_t whole;	 /* every entry is logged */
+	uint8_t staging; /* a closure is at it: new entries are logged */
 };
 
 struct rs_inode {
@@ -85,6 +94,7 @@ struct rs_inode {
 	uint8_t height; /* of the tree of pages */
 	uint8_t proved; /* its data in the store was compared as a whole */
 	uint8_t pad;
+	uint32_t log_nlink; /* nlink as the log has it: logged names alone */
 	union {
 		uintptr_t root; /* regular file */
 		struct rs_dir *dir;
@@ -102,18 +112,31 @@ struct rs_dentry {
 	struct rs_inode *dir, *inode;
 	struct rs_dentry *next, **link; /* names of the same inode */
 	uint64_t cookie;
-	uint64_t last; /* frame of its ENTRY_PUT */
-	uint32_t mark; /* place + 1 of that record in the open group */
-	uint32_t slot; /* index in the directory's array */
-	uint8_t fresh; /* the name was free when that PUT was made */
+	uint64_t last;	/* frame of its ENTRY_PUT */
+	uint32_t mark;	/* place + 1 of that record in the open group */
+	uint32_t slot;	/* index in the directory's array */
+	uint8_t fresh;	/* the name was free when that PUT was made */
+	uint8_t logged; /* RS_D_ */
 	uint8_t len;
 	char name[]; /* not terminated */
 };
+
+/* dentry->logged: no; yes; by a closure whose end may still be to undo it */
+#define RS_D_UNLOGGED 0u
+#define RS_D_LOGGED 1u
+#define RS_D_STAGED 2u
 
 /* A subtree of pages that nobody can reach any more. */
 struct rs_grave {
 	uintptr_t slot;
 	unsigned int height;
+};
+
+/* A directory by its name in its parent; the root has no name. */
+struct rs_spot {
+	const struct rs_inode *dir;
+	const char *name;
+	size_t len;
 };
 
 struct rs_core {
@@ -137,14 +160,24 @@ struct rs_core {
 	/* staged inodes that loading dropped: their records are still there */
 	struct rs_stale *stale;
 	size_t n_stale;
-	uint64_t tx; /* number of the frame between begin and end */
+	uint64_t tx;		 /* number of the frame between begin and end */
+	pthread_mutex_t closing; /* before lock: one closure of trees at once */
+	/* a directory that is looked at as if it were there already */
+	struct {
+		const struct rs_inode *dir; /* NULL: none */
+		struct rs_spot spot;
+		uint8_t policy; /* as if it had this of its own; 0: no */
+	} moving;
 	/* directories by effective policy; read without the lock too */
 	uint64_t n_dirs[RS_POLICY_ALWAYS + 1];
 	uint8_t any_caller; /* some directory has had dirsync=caller */
 };
 
+/* An inode, or with a name an entry of it, that is to be cleared. */
 struct rs_stale {
-	uint64_t ino, last;
+	uint64_t ino, last, before, child;
+	char *name;
+	uint8_t len;
 };
 
 static inline struct rs_inode *rs_inode_of(struct rs_hnode *node)
@@ -257,41 +290,114 @@ RS_MUST_USE int rs_core_writable(struct rs_core *core);
 
 void rs_intent_begin(struct rs_core *core);
 void rs_intent_end(struct rs_core *core);
-/* First record of an inode; nothing happens in an unlogged place. */
+/* First record of an inode. */
 void rs_intent_born(struct rs_core *core, struct rs_inode *inode);
 /* The INODE record with the attributes as they are now. */
 void rs_intent_inode(struct rs_core *core, struct rs_inode *inode);
-/* nlink is 0: from now on it isn't logged. */
+/* From now on it isn't logged. */
 void rs_intent_dead(struct rs_core *core, struct rs_inode *inode);
-/* The name leads to child from now on; was_live: it led somewhere before. */
-void rs_intent_put(struct rs_core *core, struct rs_dentry *dentry,
-		   const struct rs_inode *child, int was_live);
-/* While dentry->inode is still logged. */
-void rs_intent_del(struct rs_core *core, struct rs_dentry *dentry);
+/*
+ * The name is going to lead to child (NULL: it goes), and that is to be
+ * logged or not. Counts log_nlink, and writes the directory's record too.
+ * Before the tree is changed: dentry->inode is what it leads to now, NULL
+ * for a new one.
+ */
+void rs_intent_entry(struct rs_core *core, struct rs_dentry *dentry,
+		     struct rs_inode *child, int want);
+/*
+ * Names of the inode came or went, and the tree is changed; had: log_nlink
+ * before. Its record, or the last one.
+ */
+void rs_intent_settle(struct rs_core *core, struct rs_inode *inode,
+		      uint32_t had);
 /* Any other record about inode: fills in ino and prev. */
 void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
 		   struct rs_rec *rec);
 
-/* ---- glob.c ---- */
-/* A directory by its name in its parent; the root has no name. */
-struct rs_spot {
-	const struct rs_inode *dir;
+/* ---- namei.c ---- */
+struct rs_place {
+	struct rs_inode *dir;
+	struct rs_dentry *dentry; /* NULL: no such name */
 	const char *name;
 	size_t len;
 };
+/* -ESTALE, -ENOTDIR, -ENOENT (removed directory), those of the name */
+RS_MUST_USE int rs_place_find(struct rs_core *core, uint64_t parent,
+			      const char *name, struct rs_place *ret_place);
+
+/* ---- op.c ---- */
+/* why an operation has to be begun again; never seen outside of the core */
+#define RS_AGAIN_ROOM 1	 /* it needs room in the journal after all */
+#define RS_AGAIN_CLOSE 2 /* op->close must be logged first */
+#define RS_AGAIN_WAIT 3	 /* a closure is at the directory */
+
+/* What is to be logged before an entry may be made. */
+struct rs_close {
+	uint64_t ino;
+	uint64_t parent; /* where it will be; 0: where it is */
+	const char *name;
+	uint8_t policy; /* that will be set; 0: none */
+};
+
+struct rs_op {
+	struct rs_room room;
+	size_t bytes; /* of records, at most */
+	enum rs_need need;
+	int loud;   /* something is logged: room is needed */
+	int locked; /* has the tree lock */
+	int owns;   /* has the lock of closures */
+	unsigned int tries;
+	struct rs_close close;
+	uint64_t closed[2]; /* what was, to be finished or undone */
+};
+/*
+ *	rs_op_init(core, &op, ino, bytes, need);
+ *	do {
+ *		err = rs_op_enter(core, &op);
+ *		if (!err)
+ *			err = ..._locked(core, &op, ...);
+ *	} while (rs_op_again(core, &op, &err));
+ *
+ * ino: the inode or directory that is to be changed. What isn't logged takes
+ * no room; ..._locked() asks rs_op_short() before it changes anything.
+ */
+void rs_op_init(struct rs_core *core, struct rs_op *op, uint64_t ino,
+		size_t bytes, enum rs_need need);
+RS_MUST_USE int rs_op_enter(struct rs_core *core, struct rs_op *op);
+RS_MUST_USE int rs_op_again(struct rs_core *core, struct rs_op *op, int *err);
+/* 0, or RS_AGAIN_ROOM if it logs and has no room for it. */
+RS_MUST_USE int rs_op_short(const struct rs_core *core, const struct rs_op *op,
+			    int logs);
+
+/* ---- glob.c ---- */
 struct rs_spot rs_spot_of(const struct rs_core *core,
 			  const struct rs_inode *dir);
 /* See struct rs_rule. */
 int rs_glob_match(const struct rs_core *core, const char *glob,
 		  const struct rs_spot *spot);
 
+/* Is it a path, without anything that could match another one? */
+int rs_glob_is_literal(const char *glob);
+
 /* ---- policy.c ---- */
+/* What counts for a directory at some place. */
+struct rs_look {
+	uint8_t eff, eff_sync, from, from_sync;
+	uint8_t named; /* a rule names just this path */
+	uint64_t limit, limit_inodes;
+};
+/* dir: its own settings, or NULL: has none. */
+void rs_policy_look(const struct rs_core *core, const struct rs_spot *spot,
+		    const struct rs_dir *dir, struct rs_look *ret);
 enum rs_policy rs_policy_of(const struct rs_core *core,
 			    const struct rs_inode *dir);
 /* The strongest among the directories of its names. */
 enum rs_policy rs_policy_inode(const struct rs_core *core,
 			       const struct rs_inode *inode);
-int rs_policy_logs(const struct rs_core *core, const struct rs_inode *dir);
+/* Are new entries of the directory logged? */
+int rs_dir_logs(const struct rs_inode *dir);
+/* Would a name of child there be logged? */
+int rs_entry_logs(const struct rs_inode *dir, const struct rs_inode *child);
 /* Find out what counts for a directory that has its name now. */
 void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode);
 /* The same for all below it too, after a move or a change at the top. */
@@ -309,6 +415,8 @@ int rs_policy_any(const struct rs_core *core, enum rs_policy policy);
  * is appended is durable.
  */
 RS_MUST_USE int rs_number_check(struct rs_core *core);
+/* Will the next one take a record, and so room? */
+int rs_number_logs(const struct rs_core *core);
 /* In it: core->next_ino as it was. */
 uint64_t rs_number_next(struct rs_core *core);
 /* After -EAGAIN, without the lock: until numbers are there. */
@@ -379,27 +487,58 @@ void rs_truncate_apply(struct rs_core *core, struct rs_inode *inode,
 /* Drop folded data from RAM, at least so many bytes if it can. */
 uint64_t rs_clock_evict(struct rs_core *core, uint64_t bytes);
 
-/* ---- namei.c ---- */
-struct rs_place {
-	struct rs_inode *dir;
-	struct rs_dentry *dentry; /* NULL: no such name */
-	const char *name;
-	size_t len;
-};
-/* -ESTALE, -ENOTDIR, -ENOENT (removed directory), those of the name */
-RS_MUST_USE int rs_place_find(struct rs_core *core, uint64_t parent,
-			      const char *name, struct rs_place *ret_place);
-
 /* ---- closure.c ---- */
 /*
- * Log an unlogged inode whole, staged: without the lock. The caller holds a
- * reference (nlookup). After it the entry may be made.
+ * Log an unlogged inode that is no directory whole, staged: without the
+ * lock. After it the entry may be made.
  */
 RS_MUST_USE int rs_closure_stage(struct rs_core *core, uint64_t ino);
+/* Room for data, waiting where a request could be parked. */
+RS_MUST_USE int rs_closure_room(struct rs_core *core, struct rs_room *room,
+				size_t bytes);
+/* -ENOSPC: the log will never take so much. */
+RS_MUST_USE int rs_closure_fits(struct rs_core *core, uint64_t bytes);
+/* It was unlogged in the open group, which must be cut before (R5). */
+int rs_closure_early(struct rs_core *core, const struct rs_inode *inode);
 /* The last reference to one that was staged went; without the lock. */
 void rs_closure_forget(struct rs_core *core, uint64_t ino);
-/* Log that inodes which loading dropped are gone; without the lock. */
+
+/* ---- stale.c ---- */
+void rs_stale_inode(struct rs_core *core, const struct rs_inode *inode);
+void rs_stale_entry(struct rs_core *core, const struct rs_dentry *dentry);
+void rs_stale_sort(struct rs_core *core);
+void rs_stale_free(struct rs_core *core);
+/* Log that some of it is gone; without the lock. */
 void rs_closure_reap(struct rs_core *core);
+
+/* ---- closure_ready.c ---- */
+/*
+ * May the inode get this place, as far as the log goes? 0, RS_AGAIN_ (with
+ * op->close filled in).
+ */
+RS_MUST_USE int rs_closure_ready(struct rs_core *core, struct rs_op *op,
+				 struct rs_inode *inode,
+				 const struct rs_place *place);
+/* The same for a policy that a directory is to get where it is. */
+RS_MUST_USE int rs_closure_set_ready(struct rs_core *core, struct rs_op *op,
+				     struct rs_inode *dir, uint8_t policy);
+/* What a directory below the moving one will get: enum rs_policy. */
+struct rs_target {
+	uint8_t policy;
+	uint8_t logged; /* it has to be logged itself */
+};
+void rs_closure_target(const struct rs_core *core, const struct rs_inode *dir,
+		       struct rs_target *ret);
+/* The directory of close is looked at as at its place to be, until end. */
+RS_MUST_USE int rs_closure_move_begin(struct rs_core *core,
+				      const struct rs_close *close);
+void rs_closure_move_end(struct rs_core *core);
+
+/* ---- closure_tree.c ---- */
+/* Log what op->close names; afterwards the operation is tried again. */
+RS_MUST_USE int rs_closure_run(struct rs_core *core, struct rs_op *op);
+/* The operation is done, or failed: what was staged is no longer so. */
+void rs_closure_end(struct rs_core *core, struct rs_op *op, int err);
 
 /* ---- xattr.c ---- */
 void rs_xattr_clear(struct rs_core *core, struct rs_inode *inode);

@@ -202,20 +202,18 @@ static int write_check(struct rs_inode *inode, struct write *w)
 	return 0;
 }
 
-/* -EAGAIN: it is logged, and the room isn't for that. */
-static ssize_t write_locked(struct rs_core *core, struct rs_inode *inode,
-			    struct write *w, const struct rs_room *room)
+static int write_locked(struct rs_core *core, const struct rs_op *op,
+			struct rs_inode *inode, struct write *w)
 {
 	struct rs_pool pool = { NULL };
 	struct plan plan = { 0 };
 	int err;
 
 	err = write_check(inode, w);
-	if (err)
-		return err;
-	if (core->cfg.journal && rs_inode_logged(inode) && !room->bytes)
-		return -EAGAIN;
-	err = rs_file_thaw(core, inode);
+	if (!err)
+		err = rs_op_short(core, op, rs_inode_logged(inode));
+	if (!err)
+		err = rs_file_thaw(core, inode);
 	if (!err)
 		err = plan_space(core, inode, w, &plan);
 	if (!err && !w->len)
@@ -229,42 +227,24 @@ static ssize_t write_locked(struct rs_core *core, struct rs_inode *inode,
 		return err;
 	write_apply(core, inode, w, &pool);
 	assert(!pool.pages);
-	return (ssize_t)w->len;
-}
-
-static int is_logged(struct rs_core *core, uint64_t ino)
-{
-	struct rs_inode *inode;
-	int logged;
-
-	rs_core_lock(core);
-	inode = rs_inode_find(core, ino);
-	logged = inode && rs_inode_logged(inode);
-	rs_core_unlock(core);
-	return logged;
+	return 0;
 }
 
 /* One piece: it fits in a frame. Unlogged files never wait for the log. */
 static ssize_t write_piece(struct rs_core *core, uint64_t ino, struct write *w)
 {
-	struct rs_room room = { 0 };
-	ssize_t n;
-	int err = 0;
+	struct rs_op op;
+	int err;
 
+	rs_op_init(core, &op, ino, RS_REC_INODE_LEN + RS_REC_DATA_LEN(w->len),
+		   RS_NEED_GROW);
 	do {
-		if (is_logged(core, ino))
-			err = rs_room_take(core, &room,
-					   RS_REC_INODE_LEN +
-						   RS_REC_DATA_LEN(w->len),
-					   RS_NEED_GROW);
-		if (err)
-			return err;
-		rs_core_lock(core);
-		n = write_locked(core, rs_inode_find(core, ino), w, &room);
-		rs_core_unlock(core);
-		rs_room_give(core, &room);
-	} while (n == -EAGAIN);
-	return n;
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = write_locked(core, &op, rs_inode_find(core, ino),
+					   w);
+	} while (rs_op_again(core, &op, &err));
+	return err ? err : (ssize_t)w->len;
 }
 
 ssize_t rs_core_write(struct rs_core *core, uint64_t ino, const void *buf,

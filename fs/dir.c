@@ -24,8 +24,10 @@ struct rs_dir *rs_dir_new(struct rs_core *core)
 {
 	struct rs_dir *dir = rs_mem_zalloc(&core->mem, sizeof(*dir));
 
-	if (dir)
-		dir->next_cookie = COOKIE_FIRST;
+	if (!dir)
+		return NULL;
+	dir->next_cookie = COOKIE_FIRST;
+	dir->whole = 1;
 	return dir;
 }
 

@@ -15,6 +15,8 @@ struct rs_spot rs_spot_of(const struct rs_core *core,
 {
 	const struct rs_dentry *dentry = dir->names;
 
+	if (dir == core->moving.dir)
+		return core->moving.spot;
 	if (dir == core->root || !dentry)
 		return (struct rs_spot){ NULL, NULL, 0 };
 	return (struct rs_spot){ dentry->dir, dentry->name, dentry->len };
@@ -75,4 +77,15 @@ int rs_glob_match(const struct rs_core *core, const char *glob,
 			return 0;
 		}
 	}
+}
+
+int rs_glob_is_literal(const char *glob)
+{
+	size_t n = strlen(glob);
+
+	while (n && glob[n - 1] == '/')
+		n--;
+	if (n >= 3 && !memcmp(glob + n - 3, "/**", 3))
+		n -= 3;
+	return strcspn(glob, "*?[\\") >= n;
 }

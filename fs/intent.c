@@ -11,6 +11,8 @@
  *    and dies in it (elided)
  * R4 a PUT that takes the place of another of the same group inherits
  *    `fresh`: it is the state before the group that counts
+ * R5 an inode that was unlogged in the open group isn't logged again in it:
+ *    its elision takes all records about it out of the group
  *
  * Without a journal nothing here does anything.
  */
@@ -105,6 +107,7 @@ void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
 	rec.ino = inode->node.key;
 	rec.prev = inode->before;
 	rs_inode_attr(inode, &rec.attr);
+	rec.attr.nlink = inode->log_nlink;
 	if (inode->mark) {
 		mark.number = core->tx;
 		mark.off = inode->mark - 1;
@@ -113,8 +116,10 @@ void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
 	inode->mark = mark.off + 1;
 }
 
+/* What was unlogged in the open group can't come back in it: R5. */
 void rs_intent_born(struct rs_core *core, struct rs_inode *inode)
 {
+	assert(!inode->last || inode->last != core->tx);
 	inode->state |= RS_I_LOGGED;
 	inode->last = inode->before = 0;
 	inode->mark = 0;
@@ -131,7 +136,8 @@ void rs_intent_dead(struct rs_core *core, struct rs_inode *inode)
 		else
 			rs_intent_rec(core, inode, &rec);
 	}
-	inode->state &= (uint8_t)~RS_I_LOGGED;
+	inode->state &= (uint8_t) ~(RS_I_LOGGED | RS_I_WHOLE);
+	inode->flags &= ~RS_IF_STAGED;
 }
 
 /* True if the dentry's PUT was in the open group: it is taken back. */
@@ -157,16 +163,14 @@ static void put_entry(struct rs_core *core, struct rs_dentry *dentry,
 	rs_journal_put(core->cfg.journal, rec, mark);
 }
 
-void rs_intent_put(struct rs_core *core, struct rs_dentry *dentry,
-		   const struct rs_inode *child, int was_live)
+static void put(struct rs_core *core, struct rs_dentry *dentry,
+		const struct rs_inode *child)
 {
 	struct rs_rec rec = { .type = RS_REC_ENTRY_PUT };
 	struct rs_mark mark = { 0 };
 
-	if (!logs(core, dentry->dir) || !rs_inode_logged(child))
-		return;
 	if (!take_back(core, dentry))
-		dentry->fresh = !was_live;
+		dentry->fresh = !dentry->logged;
 	rec.child = child->node.key;
 	rec.dtype = (uint8_t)IFTODT(child->mode);
 	put_entry(core, dentry, &rec, &mark);
@@ -174,14 +178,69 @@ void rs_intent_put(struct rs_core *core, struct rs_dentry *dentry,
 	dentry->mark = mark.off + 1;
 }
 
-void rs_intent_del(struct rs_core *core, struct rs_dentry *dentry)
+static void del(struct rs_core *core, struct rs_dentry *dentry)
 {
 	struct rs_rec rec = { .type = RS_REC_ENTRY_DEL };
 
-	if (!logs(core, dentry->dir) || !rs_inode_logged(dentry->inode))
-		return;
 	if (take_back(core, dentry) && dentry->fresh)
 		return;
 	rec.child = dentry->inode->node.key;
 	put_entry(core, dentry, &rec, NULL);
+}
+
+/* A directory counts in the one above, anything else its own names. */
+static uint32_t *links_of(struct rs_inode *dir, struct rs_inode *child)
+{
+	return S_ISDIR(child->mode) ? &dir->log_nlink : &child->log_nlink;
+}
+
+void rs_intent_entry(struct rs_core *core, struct rs_dentry *dentry,
+		     struct rs_inode *child, int want)
+{
+	struct rs_inode *dir = dentry->dir;
+
+	if (dentry->logged)
+		--*links_of(dir, dentry->inode);
+	if (want)
+		++*links_of(dir, child);
+	else if (child)
+		dir->u.dir->whole = 0;
+	if (core->cfg.journal && want)
+		put(core, dentry, child);
+	else if (core->cfg.journal && dentry->logged)
+		del(core, dentry);
+	if (want || dentry->logged)
+		rs_intent_inode(core, dir);
+	dentry->logged = RS_D_UNLOGGED;
+	if (want)
+		dentry->logged =
+			dir->u.dir->staging ? RS_D_STAGED : RS_D_LOGGED;
+}
+
+/* Is there a name that recovery would come to? */
+static int has_place(const struct rs_inode *inode)
+{
+	const struct rs_dentry *name;
+
+	for (name = inode->names; name; name = name->next) {
+		if (name->logged && !(name->dir->flags & RS_IF_STAGED))
+			return 1;
+	}
+	return 0;
+}
+
+void rs_intent_settle(struct rs_core *core, struct rs_inode *inode,
+		      uint32_t had)
+{
+	if (!rs_inode_logged(inode))
+		return;
+	if (!inode->nlink || (had && !inode->log_nlink)) {
+		rs_intent_dead(core, inode);
+		return;
+	}
+	if (has_place(inode))
+		inode->flags &= ~RS_IF_STAGED;
+	else if (inode != core->root)
+		inode->flags |= RS_IF_STAGED;
+	rs_intent_inode(core, inode);
 }

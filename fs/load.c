@@ -97,6 +97,7 @@ int rs_load_entry(struct rs_load *load, struct rs_inode *dir,
 		rs_dentry_add(core, dentry, child);
 	}
 	dentry->last = frame;
+	dentry->logged = RS_D_LOGGED;
 	return 0;
 }
 

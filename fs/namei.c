@@ -165,8 +165,25 @@ static void log_birth(struct rs_core *core, const struct birth *birth,
 	rs_intent_rec(core, inode, &rec);
 }
 
+/*
+ * Is the new inode logged? A directory in a volatile one is if it has
+ * another policy, or a rule names it.
+ */
+static int is_loud(const struct rs_core *core, const struct rs_place *place,
+		   uint32_t mode)
+{
+	struct rs_spot spot = { place->dir, place->name, place->len };
+	struct rs_look look;
+
+	if (rs_dir_logs(place->dir) || !S_ISDIR(mode))
+		return rs_dir_logs(place->dir);
+	rs_policy_look(core, &spot, NULL, &look);
+	return look.eff != RS_POLICY_VOLATILE || look.named;
+}
+
 static void make_apply(struct rs_core *core, struct rs_place *place,
-		       const struct birth *birth, struct rs_inode *inode)
+		       const struct birth *birth, struct rs_inode *inode,
+		       int loud)
 {
 	struct timespec now;
 
@@ -174,33 +191,56 @@ static void make_apply(struct rs_core *core, struct rs_place *place,
 	rs_intent_begin(core);
 	bear(core, place->dir, birth, inode, &now);
 	inode->nlink = S_ISDIR(inode->mode) ? 2 : 1;
+	inode->log_nlink = S_ISDIR(inode->mode) ? 2 : 0;
 	rs_times_change(place->dir, &now);
 	if (S_ISDIR(inode->mode))
 		place->dir->nlink++;
-	if (rs_policy_logs(core, place->dir))
+	if (loud) {
+		inode->state |= RS_I_WHOLE;
 		log_birth(core, birth, inode);
-	rs_intent_inode(core, place->dir);
-	rs_intent_put(core, place->dentry, inode, 0);
-	rs_intent_end(core);
+	}
+	rs_intent_entry(core, place->dentry, inode, loud);
 	rs_dentry_add(core, place->dentry, inode);
+	rs_intent_settle(core, inode, 0);
 	if (S_ISDIR(inode->mode))
 		rs_policy_refresh(core, inode);
+	/* what is made where a closure is at work is part of it */
+	if (S_ISDIR(inode->mode))
+		inode->u.dir->staging = place->dir->u.dir->staging &&
+					inode->u.dir->from == RS_ORIGIN_PARENT;
+	rs_intent_end(core);
 }
 
-static int make_locked(struct rs_core *core, uint64_t parent, const char *name,
-		       const struct birth *birth, struct rs_stat *ret_st)
+static int make_check(struct rs_core *core, struct rs_op *op,
+		      const struct rs_place *place, const struct birth *birth,
+		      int loud)
+{
+	if (place->dentry)
+		return -EEXIST;
+	if (S_ISDIR(birth->mode) && place->dir->nlink >= RS_NLINK_MAX)
+		return -EMLINK;
+	if (loud && !rs_inode_logged(place->dir)) {
+		op->close = (struct rs_close){ .ino = place->dir->node.key };
+		return RS_AGAIN_CLOSE;
+	}
+	return rs_op_short(core, op, loud || rs_number_logs(core));
+}
+
+static int make_locked(struct rs_core *core, struct rs_op *op, uint64_t parent,
+		       const char *name, const struct birth *birth,
+		       struct rs_stat *ret_st)
 {
 	struct rs_place place;
 	struct rs_inode *inode;
-	int err;
+	int err, loud;
 
 	err = rs_place_find(core, parent, name, &place);
 	if (err)
 		return err;
-	if (place.dentry)
-		return -EEXIST;
-	if (S_ISDIR(birth->mode) && place.dir->nlink >= RS_NLINK_MAX)
-		return -EMLINK;
+	loud = is_loud(core, &place, birth->mode);
+	err = make_check(core, op, &place, birth, loud);
+	if (err)
+		return err;
 	place.dentry = rs_dentry_alloc(core, place.dir, name, place.len);
 	if (!place.dentry)
 		return -ENOMEM;
@@ -209,7 +249,7 @@ static int make_locked(struct rs_core *core, uint64_t parent, const char *name,
 		rs_dentry_free(core, place.dentry);
 		return err;
 	}
-	make_apply(core, &place, birth, inode);
+	make_apply(core, &place, birth, inode, loud);
 	rs_inode_stat(inode, ret_st);
 	return 0;
 }
@@ -217,27 +257,19 @@ static int make_locked(struct rs_core *core, uint64_t parent, const char *name,
 static int make(struct rs_core *core, uint64_t parent, const char *name,
 		const struct birth *birth, struct rs_stat *ret_st)
 {
-	size_t bytes = 2 * RS_REC_INODE_LEN + RS_REC_ENTRY_LEN +
-		       RS_NUMBER_BYTES + RS_REC_DATA_LEN(birth->target_len);
-	struct rs_room room;
-	size_t stale;
+	struct rs_op op;
 	int err;
 
+	rs_op_init(core, &op, parent,
+		   2 * RS_REC_INODE_LEN + RS_REC_ENTRY_LEN + RS_NUMBER_BYTES +
+			   RS_REC_DATA_LEN(birth->target_len),
+		   RS_NEED_SMALL);
 	do {
-		err = rs_room_take(core, &room, bytes, RS_NEED_SMALL);
-		if (err)
-			return err;
-		rs_core_lock(core);
-		err = make_locked(core, parent, name, birth, ret_st);
-		stale = core->n_stale;
-		rs_core_unlock(core);
-		rs_room_give(core, &room);
-		if (stale)
-			rs_closure_reap(core);
-		if (err != -EAGAIN)
-			return err;
-		err = rs_number_wait(core);
-	} while (!err);
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = make_locked(core, &op, parent, name, birth,
+					  ret_st);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }
 
@@ -304,8 +336,9 @@ int rs_core_adopt(struct rs_core *core, uint64_t parent, const char *name,
 	return make(core, parent, name, &birth, ret_st);
 }
 
-static int tmpfile_locked(struct rs_core *core, uint64_t parent,
-			  const struct birth *birth, struct rs_stat *ret_st)
+static int tmpfile_locked(struct rs_core *core, const struct rs_op *op,
+			  uint64_t parent, const struct birth *birth,
+			  struct rs_stat *ret_st)
 {
 	struct rs_inode *dir = rs_inode_find(core, parent), *inode;
 	struct timespec now;
@@ -317,7 +350,9 @@ static int tmpfile_locked(struct rs_core *core, uint64_t parent,
 		return -ENOTDIR;
 	if (!dir->nlink)
 		return -ENOENT;
-	err = conceive(core, birth, &inode);
+	err = rs_op_short(core, op, rs_number_logs(core));
+	if (!err)
+		err = conceive(core, birth, &inode);
 	if (err)
 		return err;
 	rs_times_now(core, &now);
@@ -335,20 +370,14 @@ int rs_core_tmpfile(struct rs_core *core, uint64_t parent,
 		    struct rs_stat *ret_st)
 {
 	struct birth birth = { .who = who, .mode = (mode & 07777) | S_IFREG };
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
+	rs_op_init(core, &op, parent, RS_NUMBER_BYTES, RS_NEED_SMALL);
 	do {
-		err = rs_room_take(core, &room, RS_NUMBER_BYTES, RS_NEED_SMALL);
-		if (err)
-			return err;
-		rs_core_lock(core);
-		err = tmpfile_locked(core, parent, &birth, ret_st);
-		rs_core_unlock(core);
-		rs_room_give(core, &room);
-		if (err != -EAGAIN)
-			return err;
-		err = rs_number_wait(core);
-	} while (!err);
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = tmpfile_locked(core, &op, parent, &birth, ret_st);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }

@@ -38,10 +38,15 @@ static void raise_ceiling(struct rs_core *core)
 	core->raised_number = core->tx;
 }
 
+int rs_number_logs(const struct rs_core *core)
+{
+	return core->cfg.journal && !core->raised &&
+	       core->ceiling - core->next_ino < RS_INO_STEP / 2;
+}
+
 uint64_t rs_number_next(struct rs_core *core)
 {
-	if (core->cfg.journal && !core->raised &&
-	    core->ceiling - core->next_ino < RS_INO_STEP / 2)
+	if (rs_number_logs(core))
 		raise_ceiling(core);
 	return core->next_ino++;
 }

@@ -33,10 +33,17 @@ enum rs_policy rs_policy_inode(const struct rs_core *core,
 	return policy;
 }
 
-int rs_policy_logs(const struct rs_core *core, const struct rs_inode *dir)
+int rs_dir_logs(const struct rs_inode *dir)
 {
 	return rs_inode_logged(dir) &&
-	       rs_policy_of(core, dir) != RS_POLICY_VOLATILE;
+	       (dir->u.dir->eff != RS_POLICY_VOLATILE || dir->u.dir->staging);
+}
+
+int rs_entry_logs(const struct rs_inode *dir, const struct rs_inode *child)
+{
+	if (!rs_inode_logged(dir) || !rs_inode_logged(child))
+		return 0;
+	return S_ISDIR(child->mode) || rs_dir_logs(dir);
 }
 
 int rs_policy_any(const struct rs_core *core, enum rs_policy policy)
@@ -50,10 +57,15 @@ static void count(struct rs_core *core, uint8_t policy, uint64_t n)
 		__atomic_fetch_add(&core->n_dirs[policy], n, __ATOMIC_RELAXED);
 }
 
-/* What the rules say of a path: 0 where none says anything. */
-static void ask_rules(const struct rs_core *core, const struct rs_spot *spot,
-		      struct rs_rule *ret)
+/*
+ * What the rules say of a path: 0 where none says anything. 1: one of them
+ * names it.
+ */
+static uint8_t ask_rules(const struct rs_core *core, const struct rs_spot *spot,
+			 struct rs_rule *ret)
 {
+	uint8_t named = 0;
+
 	const struct rs_rule *rule = core->cfg.rules;
 	const struct rs_rule *end = rule + core->cfg.n_rules;
 
@@ -61,6 +73,8 @@ static void ask_rules(const struct rs_core *core, const struct rs_spot *spot,
 	for (; rule != end; rule++) {
 		if (!rs_glob_match(core, rule->glob, spot))
 			continue;
+		if (rs_glob_is_literal(rule->glob))
+			named = 1;
 		if (rule->policy)
 			ret->policy = rule->policy;
 		if (rule->dirsync)
@@ -70,6 +84,7 @@ static void ask_rules(const struct rs_core *core, const struct rs_spot *spot,
 		if (rule->has_inodes)
 			ret->limit_inodes = rule->limit_inodes;
 	}
+	return named;
 }
 
 static uint8_t choose(uint8_t own, uint8_t rule, uint8_t above,
@@ -85,18 +100,20 @@ static uint8_t choose(uint8_t own, uint8_t rule, uint8_t above,
 	return rule ? rule : above;
 }
 
-void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
+void rs_policy_look(const struct rs_core *core, const struct rs_spot *spot,
+		    const struct rs_dir *dir, struct rs_look *ret)
 {
-	struct rs_spot spot = rs_spot_of(core, inode);
+	static const struct rs_dir none;
 	enum rs_origin above = RS_ORIGIN_PARENT;
-	struct rs_dir *dir = inode->u.dir;
 	uint8_t policy = RS_POLICY_FSYNC, dirsync = RS_DIRSYNC_STRICT;
 	struct rs_rule rule;
 
-	ask_rules(core, &spot, &rule);
-	if (spot.dir) {
-		policy = spot.dir->u.dir->eff;
-		dirsync = spot.dir->u.dir->eff_sync;
+	if (!dir)
+		dir = &none;
+	ret->named = ask_rules(core, spot, &rule);
+	if (spot->dir) {
+		policy = spot->dir->u.dir->eff;
+		dirsync = spot->dir->u.dir->eff_sync;
 	} else {
 		above = RS_ORIGIN_MOUNT;
 		if (core->cfg.policy)
@@ -104,16 +121,31 @@ void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
 		if (core->cfg.dirsync)
 			dirsync = core->cfg.dirsync;
 	}
+	ret->eff = choose(dir->policy, rule.policy, policy, above, &ret->from);
+	ret->eff_sync = choose(dir->dirsync, rule.dirsync, dirsync, above,
+			       &ret->from_sync);
+	ret->limit = dir->limit ? dir->limit : rule.limit;
+	ret->limit_inodes =
+		dir->limit_inodes ? dir->limit_inodes : rule.limit_inodes;
+}
+
+void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
+{
+	struct rs_spot spot = rs_spot_of(core, inode);
+	struct rs_dir *dir = inode->u.dir;
+	struct rs_look look;
+
+	rs_policy_look(core, &spot, dir, &look);
 	count(core, dir->eff, (uint64_t)-1);
-	dir->eff = choose(dir->policy, rule.policy, policy, above, &dir->from);
+	dir->eff = look.eff;
 	count(core, dir->eff, 1);
-	dir->eff_sync = choose(dir->dirsync, rule.dirsync, dirsync, above,
-			       &dir->from_sync);
+	dir->from = look.from;
+	dir->eff_sync = look.eff_sync;
 	if (dir->eff_sync == RS_DIRSYNC_CALLER)
 		__atomic_store_n(&core->any_caller, 1, __ATOMIC_RELAXED);
-	dir->eff_limit = dir->limit ? dir->limit : rule.limit;
-	dir->eff_inodes =
-		dir->limit_inodes ? dir->limit_inodes : rule.limit_inodes;
+	dir->from_sync = look.from_sync;
+	dir->eff_limit = look.limit;
+	dir->eff_inodes = look.limit_inodes;
 }
 
 void rs_policy_drop(struct rs_core *core, struct rs_inode *dir)

@@ -87,7 +87,22 @@ static void set_apply(struct rs_core *core, struct rs_inode *inode,
 	rs_intent_end(core);
 }
 
-static int set_locked(struct rs_core *core, uint64_t ino,
+/* The policy that it will have; 0: as it is, or what is around it says. */
+static int raise_check(struct rs_core *core, struct rs_op *op,
+		       struct rs_inode *dir, const struct rs_policy_set *set)
+{
+	struct rs_dir own = *dir->u.dir;
+	struct rs_spot spot = rs_spot_of(core, dir);
+	struct rs_look look;
+
+	if (!(set->what & RS_POLSET_POLICY))
+		return 0;
+	own.policy = set->policy;
+	rs_policy_look(core, &spot, &own, &look);
+	return rs_closure_set_ready(core, op, dir, look.eff);
+}
+
+static int set_locked(struct rs_core *core, struct rs_op *op, uint64_t ino,
 		      const struct rs_policy_set *set, uint64_t *ret_number)
 {
 	struct rs_inode *dir;
@@ -96,29 +111,37 @@ static int set_locked(struct rs_core *core, uint64_t ino,
 	err = find_dir(core, ino, &dir);
 	if (!err && !dir->nlink)
 		err = -ENOENT;
+	if (!err)
+		err = raise_check(core, op, dir, set);
+	if (!err && !rs_inode_logged(dir)) {
+		/* else it could not be kept */
+		op->close = (struct rs_close){ .ino = ino };
+		err = RS_AGAIN_CLOSE;
+	}
+	if (!err)
+		err = rs_op_short(core, op, 1);
 	if (err)
 		return err;
 	set_apply(core, dir, set);
-	*ret_number = core->cfg.journal && rs_inode_logged(dir) ? dir->last : 0;
+	*ret_number = core->cfg.journal ? dir->last : 0;
 	return 0;
 }
 
 int rs_core_policy_set(struct rs_core *core, uint64_t ino,
 		       const struct rs_policy_set *set, uint64_t *ret_number)
 {
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
 	err = set_check(set);
-	if (!err)
-		err = rs_room_take(core, &room, RS_REC_INODE_LEN,
-				   RS_NEED_SMALL);
 	if (err)
 		return err;
-	rs_core_lock(core);
-	err = set_locked(core, ino, set, ret_number);
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
+	rs_op_init(core, &op, 0, RS_REC_INODE_LEN, RS_NEED_SMALL);
+	do {
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = set_locked(core, &op, ino, set, ret_number);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }
 

@@ -108,36 +108,40 @@ static void moved(struct rs_core *core, struct rs_inode *inode)
 		rs_policy_refresh_tree(core, inode);
 }
 
+static void settle(struct rs_core *core, const struct move *move,
+		   const uint32_t had[2])
+{
+	rs_intent_settle(core, move->inode, had[0]);
+	if (move->target)
+		rs_intent_settle(core, move->target, had[1]);
+}
+
 static void exchange_apply(struct rs_core *core, const struct move *move)
 {
+	const uint32_t had[2] = { move->inode->log_nlink,
+				  move->target->log_nlink };
+
 	change_times(core, move);
 	count_dir(move->inode, move->from.dir, move->to.dir);
 	count_dir(move->target, move->to.dir, move->from.dir);
 	rs_intent_begin(core);
-	rs_intent_put(core, move->from.dentry, move->target, 1);
-	rs_intent_put(core, move->to.dentry, move->inode, 1);
-	rs_intent_inode(core, move->from.dir);
-	rs_intent_inode(core, move->to.dir);
-	rs_intent_inode(core, move->inode);
-	rs_intent_inode(core, move->target);
-	rs_intent_end(core);
+	rs_intent_entry(core, move->from.dentry, move->target,
+			rs_entry_logs(move->from.dir, move->target));
+	rs_intent_entry(core, move->to.dentry, move->inode,
+			rs_entry_logs(move->to.dir, move->inode));
 	rs_dentry_point(move->from.dentry, move->target);
 	rs_dentry_point(move->to.dentry, move->inode);
+	settle(core, move, had);
+	rs_intent_end(core);
 	moved(core, move->inode);
 	moved(core, move->target);
-}
-
-static void log_target(struct rs_core *core, struct rs_inode *target)
-{
-	if (target->nlink)
-		rs_intent_inode(core, target);
-	else
-		rs_intent_dead(core, target);
 }
 
 static void replace_apply(struct rs_core *core, const struct move *move)
 {
 	struct rs_inode *target = move->target;
+	const uint32_t had[2] = { move->inode->log_nlink,
+				  target ? target->log_nlink : 0 };
 
 	change_times(core, move);
 	count_dir(move->inode, move->from.dir, move->to.dir);
@@ -148,26 +152,59 @@ static void replace_apply(struct rs_core *core, const struct move *move)
 		target->nlink--;
 	}
 	rs_intent_begin(core);
-	rs_intent_del(core, move->from.dentry);
-	rs_intent_put(core, move->to.dentry, move->inode, target != NULL);
-	rs_intent_inode(core, move->from.dir);
-	rs_intent_inode(core, move->to.dir);
-	rs_intent_inode(core, move->inode);
-	if (target)
-		log_target(core, target);
-	rs_intent_end(core);
+	rs_intent_entry(core, move->from.dentry, NULL, 0);
+	rs_intent_entry(core, move->to.dentry, move->inode,
+			rs_entry_logs(move->to.dir, move->inode));
 	if (target)
 		rs_dentry_point(move->to.dentry, move->inode);
 	else
 		rs_dentry_add(core, move->to.dentry, move->inode);
 	rs_dentry_remove(core, move->from.dentry);
+	settle(core, move, had);
+	rs_intent_end(core);
 	moved(core, move->inode);
 	if (target && !target->nlink)
 		rs_inode_drop(core, target);
 }
 
-static int rename_locked(struct rs_core *core, struct move *move,
-			 unsigned int flags)
+/* Does anything of it concern the log? */
+static int is_loud(const struct move *move)
+{
+	if (move->from.dentry->logged || rs_inode_logged(move->inode) ||
+	    rs_dir_logs(move->to.dir))
+		return 1;
+	return move->target &&
+	       (move->to.dentry->logged || rs_inode_logged(move->target) ||
+		rs_dir_logs(move->from.dir));
+}
+
+/* May a directory where a closure is at work be moved? Not by others. */
+static int is_busy(const struct rs_op *op, const struct rs_inode *inode)
+{
+	return !op->owns && S_ISDIR(inode->mode) &&
+	       (inode->u.dir->staging || (inode->flags & RS_IF_STAGED));
+}
+
+static int log_check(struct rs_core *core, struct rs_op *op,
+		     const struct move *move, unsigned int flags)
+{
+	int err;
+
+	if (is_busy(op, move->inode) ||
+	    (S_ISDIR(move->inode->mode) && is_busy(op, move->to.dir)))
+		return RS_AGAIN_WAIT;
+	if ((flags & RENAME_EXCHANGE) &&
+	    (is_busy(op, move->target) ||
+	     (S_ISDIR(move->target->mode) && is_busy(op, move->from.dir))))
+		return RS_AGAIN_WAIT;
+	err = rs_closure_ready(core, op, move->inode, &move->to);
+	if (!err && (flags & RENAME_EXCHANGE))
+		err = rs_closure_ready(core, op, move->target, &move->from);
+	return err ? err : rs_op_short(core, op, is_loud(move));
+}
+
+static int rename_locked(struct rs_core *core, struct rs_op *op,
+			 struct move *move, unsigned int flags)
 {
 	int err;
 
@@ -176,15 +213,18 @@ static int rename_locked(struct rs_core *core, struct move *move,
 	/* names of one inode: POSIX has nothing happen */
 	if (move->target == move->inode)
 		return 0;
-	if (flags & RENAME_EXCHANGE) {
+	if (flags & RENAME_EXCHANGE)
 		err = exchange_check(core, move);
-		if (!err)
-			exchange_apply(core, move);
-		return err;
-	}
-	err = replace_check(core, move);
+	else
+		err = replace_check(core, move);
+	if (!err)
+		err = log_check(core, op, move, flags);
 	if (err)
 		return err;
+	if (flags & RENAME_EXCHANGE) {
+		exchange_apply(core, move);
+		return 0;
+	}
 	if (!move->to.dentry)
 		move->to.dentry = rs_dentry_alloc(core, move->to.dir,
 						  move->to.name, move->to.len);
@@ -198,22 +238,22 @@ int rs_core_rename(struct rs_core *core, uint64_t parent, const char *name,
 		   uint64_t newparent, const char *newname, unsigned int flags,
 		   const struct rs_who *who)
 {
-	struct rs_room room;
 	struct move move;
+	struct rs_op op;
 	int err;
 
 	(void)who;
 	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
 	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
 		return -EINVAL;
-	err = rs_room_take(core, &room, RENAME_BYTES, RS_NEED_SMALL);
-	if (err)
-		return err;
-	rs_core_lock(core);
-	err = find_places(core, parent, name, newparent, newname, &move);
-	if (!err)
-		err = rename_locked(core, &move, flags);
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
+	rs_op_init(core, &op, newparent, RENAME_BYTES, RS_NEED_SMALL);
+	do {
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = find_places(core, parent, name, newparent,
+					  newname, &move);
+		if (!err)
+			err = rename_locked(core, &op, &move, flags);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }

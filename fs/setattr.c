@@ -77,28 +77,38 @@ static void change_apply(struct rs_core *core, struct rs_inode *inode,
 	rs_intent_end(core);
 }
 
+static int change_locked(struct rs_core *core, const struct rs_op *op,
+			 uint64_t ino, struct change *change,
+			 struct rs_stat *ret_st)
+{
+	struct rs_inode *inode = rs_inode_find(core, ino);
+	int err;
+
+	err = inode ? change_check(core, inode, change) : -ESTALE;
+	if (!err)
+		err = rs_op_short(core, op, rs_inode_logged(inode));
+	if (err)
+		return err;
+	rs_times_now(core, &change->now);
+	change_apply(core, inode, change);
+	rs_inode_stat(inode, ret_st);
+	return 0;
+}
+
 int rs_core_setattr(struct rs_core *core, uint64_t ino,
 		    const struct rs_attr *attr, unsigned int set,
 		    struct rs_stat *ret_st)
 {
 	struct change change = { .attr = attr, .set = set };
-	struct rs_inode *inode;
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
 	/* set 0 is chown(-1, -1), which moves ctime and nothing else */
-	err = rs_room_take(core, &room, SETATTR_BYTES, RS_NEED_SMALL);
-	if (err)
-		return err;
-	rs_core_lock(core);
-	inode = rs_inode_find(core, ino);
-	err = inode ? change_check(core, inode, &change) : -ESTALE;
-	if (!err) {
-		rs_times_now(core, &change.now);
-		change_apply(core, inode, &change);
-		rs_inode_stat(inode, ret_st);
-	}
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
+	rs_op_init(core, &op, ino, SETATTR_BYTES, RS_NEED_SMALL);
+	do {
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = change_locked(core, &op, ino, &change, ret_st);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }

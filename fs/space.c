@@ -255,13 +255,16 @@ static int range_check(struct rs_core *core, struct rs_inode *inode)
 	return rs_file_thaw(core, inode);
 }
 
-static int range_locked(struct rs_core *core, uint64_t ino,
-			const struct range *range, struct range *step)
+static int range_locked(struct rs_core *core, const struct rs_op *op,
+			uint64_t ino, const struct range *range,
+			struct range *step)
 {
 	struct rs_inode *inode = rs_inode_find(core, ino);
 	int err;
 
 	err = range_check(core, inode);
+	if (!err)
+		err = rs_op_short(core, op, rs_inode_logged(inode));
 	if (err || is_punch(range))
 		return err ? err : punch(core, inode, range);
 	if (step->off == range->off) {
@@ -282,22 +285,30 @@ static int range_locked(struct rs_core *core, uint64_t ino,
 	return err;
 }
 
-static int run(struct rs_core *core, uint64_t ino, const struct range *range)
+static int run_step(struct rs_core *core, uint64_t ino,
+		    const struct range *range, struct range *step)
 {
-	enum rs_need need = is_punch(range) ? RS_NEED_SMALL : RS_NEED_GROW;
-	struct range step = *range;
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
+	rs_op_init(core, &op, ino, RANGE_BYTES,
+		   is_punch(range) ? RS_NEED_SMALL : RS_NEED_GROW);
 	do {
-		err = rs_room_take(core, &room, RANGE_BYTES, need);
-		if (err)
-			return err;
-		rs_core_lock(core);
-		err = range_locked(core, ino, range, &step);
-		rs_core_unlock(core);
-		rs_room_give(core, &room);
-	} while (!err && !is_punch(range) && step.off < range->end);
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = range_locked(core, &op, ino, range, step);
+	} while (rs_op_again(core, &op, &err));
+	return err;
+}
+
+static int run(struct rs_core *core, uint64_t ino, const struct range *range)
+{
+	struct range step = *range;
+	int err;
+
+	do
+		err = run_step(core, ino, range, &step);
+	while (!err && !is_punch(range) && step.off < range->end);
 	return err;
 }
 

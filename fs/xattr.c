@@ -239,14 +239,16 @@ static void log_xattr(struct rs_core *core, struct rs_inode *inode,
 	rs_intent_end(core);
 }
 
-static int set_locked(struct rs_core *core, struct rs_inode *inode,
-		      const struct setxattr *set)
+static int set_locked(struct rs_core *core, const struct rs_op *op,
+		      struct rs_inode *inode, const struct setxattr *set)
 {
 	struct rs_rec rec = { .type = RS_REC_XATTR_PUT };
 	struct rs_xattr *xattr;
 	int err;
 
 	err = set_check(core, inode, set);
+	if (!err)
+		err = rs_op_short(core, op, rs_inode_logged(inode));
 	if (err)
 		return err;
 	xattr = xattr_new(core, set->name, set->len, set->value, set->size);
@@ -265,7 +267,7 @@ int rs_core_setxattr(struct rs_core *core, uint64_t ino, const char *name,
 		     const void *value, size_t size, int flags)
 {
 	struct setxattr set = { name, value, strlen(name), size, flags };
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
 	err = name_ok(core, name);
@@ -273,29 +275,33 @@ int rs_core_setxattr(struct rs_core *core, uint64_t ino, const char *name,
 		return err;
 	if (size > RS_XATTR_SIZE_MAX)
 		return -E2BIG;
-	err = rs_room_take(core, &room,
-			   2 * RS_REC_INODE_LEN + RS_XATTR_NAME_MAX + size,
-			   RS_NEED_SMALL);
-	if (err)
-		return err;
-	rs_core_lock(core);
-	err = set_locked(core, rs_inode_find(core, ino), &set);
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
+	rs_op_init(core, &op, ino,
+		   2 * RS_REC_INODE_LEN + RS_XATTR_NAME_MAX + size,
+		   RS_NEED_SMALL);
+	do {
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = set_locked(core, &op, rs_inode_find(core, ino),
+					 &set);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }
 
-static int remove_locked(struct rs_core *core, struct rs_inode *inode,
-			 const char *name)
+static int remove_locked(struct rs_core *core, const struct rs_op *op,
+			 struct rs_inode *inode, const char *name)
 {
 	struct rs_rec rec = { .type = RS_REC_XATTR_DEL };
 	struct rs_xattr **at;
+	int err;
 
 	if (!inode)
 		return -ESTALE;
 	at = find(inode, name, strlen(name));
 	if (!*at)
 		return -ENODATA;
+	err = rs_op_short(core, op, rs_inode_logged(inode));
+	if (err)
+		return err;
 	rec.name = (const uint8_t *)name;
 	rec.name_len = (uint32_t)strlen(name);
 	log_xattr(core, inode, &rec);
@@ -305,19 +311,19 @@ static int remove_locked(struct rs_core *core, struct rs_inode *inode,
 
 int rs_core_removexattr(struct rs_core *core, uint64_t ino, const char *name)
 {
-	struct rs_room room;
+	struct rs_op op;
 	int err;
 
 	err = name_ok(core, name);
-	if (!err)
-		err = rs_room_take(core, &room,
-				   2 * RS_REC_INODE_LEN + RS_XATTR_NAME_MAX,
-				   RS_NEED_SMALL);
 	if (err)
 		return err;
-	rs_core_lock(core);
-	err = remove_locked(core, rs_inode_find(core, ino), name);
-	rs_core_unlock(core);
-	rs_room_give(core, &room);
+	rs_op_init(core, &op, ino, 2 * RS_REC_INODE_LEN + RS_XATTR_NAME_MAX,
+		   RS_NEED_SMALL);
+	do {
+		err = rs_op_enter(core, &op);
+		if (!err)
+			err = remove_locked(core, &op, rs_inode_find(core, ino),
+					    name);
+	} while (rs_op_again(core, &op, &err));
 	return err;
 }
