@@ -18,8 +18,7 @@
 #include "fs/core_p.h"
 
 #define PIECE_MAX (1u << 20) /* bytes of data in one frame */
-#define WAIT_NS 20000000     /* between two tries */
-#define WAIT_MAX (30u * (1000000000u / WAIT_NS)) /* tries: 30 s in all */
+#define WAIT_MAX 1500u	     /* tries, of 20 ms: 30 s in all */
 
 /*
  * Data comes, so the reserve isn't for it; but the caller is no request that
@@ -27,12 +26,9 @@
  */
 static int pause_for(struct rs_core *core, unsigned int *tries)
 {
-	const struct timespec pause = { 0, WAIT_NS };
-
 	if (++*tries > WAIT_MAX)
 		return -ENOSPC;
-	rs_journal_kick_checkpoint(core->cfg.journal);
-	nanosleep(&pause, NULL);
+	rs_journal_await_space(core->cfg.journal);
 	return 0;
 }
 

@@ -146,7 +146,6 @@ static int walk_some(struct walk *w,
 	struct level *level;
 	int ret = 0;
 
-	w->left = PIECE;
 	w->looks = LOOKS;
 	while (w->n && w->left >= ENTRY_BYTES && !w->stage && !w->cut &&
 	       w->looks--) {
@@ -174,6 +173,14 @@ static int walk_some(struct walk *w,
 static void spend(struct walk *w)
 {
 	w->left -= ENTRY_BYTES;
+}
+
+/* A small ring has small frames. */
+static size_t piece(const struct rs_core *core)
+{
+	size_t max = rs_room_max(core) / 2;
+
+	return max < PIECE ? max : PIECE;
 }
 
 /* ---- staging ---- */
@@ -344,10 +351,11 @@ static int close_tree(struct rs_core *core, const struct rs_close *close)
 
 	err = walk_init(&w, core, close->ino);
 	while (!err && w.n) {
-		err = rs_closure_room(core, &room, PIECE);
+		err = rs_closure_room(core, &room, piece(core));
 		if (err)
 			break;
 		rs_core_lock(core);
+		w.left = piece(core);
 		err = stage_locked(&w, close);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
@@ -466,10 +474,10 @@ static void end_tree(struct rs_core *core, uint64_t ino, int undo)
 	err = walk_init(&w, core, ino);
 	if (!err && !undo && w.n) {
 		/* the top has no name in the walk */
-		err = rs_room_take(core, &room, PIECE, RS_NEED_SMALL);
+		err = rs_room_take(core, &room, piece(core), RS_NEED_SMALL);
 		if (!err) {
 			rs_core_lock(core);
-			w.left = PIECE;
+			w.left = piece(core);
 			if (rs_inode_find(core, ino))
 				finish_one(&w, rs_inode_find(core, ino));
 			rs_core_unlock(core);
@@ -477,10 +485,11 @@ static void end_tree(struct rs_core *core, uint64_t ino, int undo)
 		}
 	}
 	while (!err && w.n) {
-		err = rs_room_take(core, &room, PIECE, RS_NEED_SMALL);
+		err = rs_room_take(core, &room, piece(core), RS_NEED_SMALL);
 		if (err)
 			break;
 		rs_core_lock(core);
+		w.left = piece(core);
 		err = walk_some(&w, undo ? undo_visit : finish_visit,
 				undo ? undo_leave : finish_leave);
 		rs_core_unlock(core);

@@ -376,8 +376,12 @@ struct rs_spot rs_spot_of(const struct rs_core *core,
 int rs_glob_match(const struct rs_core *core, const char *glob,
 		  const struct rs_spot *spot);
 
-/* Is it a path, without anything that could match another one? */
-int rs_glob_is_literal(const char *glob);
+/*
+ * Is the glob, without a double star at its end, just this path, and could
+ * match no other?
+ */
+int rs_glob_names(const struct rs_core *core, const char *glob,
+		  const struct rs_spot *spot);
 
 /* ---- policy.c ---- */
 /* What counts for a directory at some place. */

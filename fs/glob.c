@@ -50,11 +50,11 @@ static int part_matches(const char *part, size_t len,
 	return fnmatch(pattern, name, 0) == 0;
 }
 
-int rs_glob_match(const struct rs_core *core, const char *glob,
-		  const struct rs_spot *spot)
+static int match(const struct rs_core *core, const char *glob, size_t n,
+		 const struct rs_spot *spot)
 {
 	struct rs_spot at = *spot, star = { NULL, NULL, 0 };
-	size_t n = strlen(glob), star_n = 0, before, len;
+	size_t star_n = 0, before, len;
 	int has_star = 0;
 	const char *part;
 
@@ -79,7 +79,14 @@ int rs_glob_match(const struct rs_core *core, const char *glob,
 	}
 }
 
-int rs_glob_is_literal(const char *glob)
+int rs_glob_match(const struct rs_core *core, const char *glob,
+		  const struct rs_spot *spot)
+{
+	return match(core, glob, strlen(glob), spot);
+}
+
+int rs_glob_names(const struct rs_core *core, const char *glob,
+		  const struct rs_spot *spot)
 {
 	size_t n = strlen(glob);
 
@@ -87,5 +94,5 @@ int rs_glob_is_literal(const char *glob)
 		n--;
 	if (n >= 3 && !memcmp(glob + n - 3, "/**", 3))
 		n -= 3;
-	return strcspn(glob, "*?[\\") >= n;
+	return strcspn(glob, "*?[\\") >= n && match(core, glob, n, spot);
 }

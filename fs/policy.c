@@ -73,7 +73,7 @@ static uint8_t ask_rules(const struct rs_core *core, const struct rs_spot *spot,
 	for (; rule != end; rule++) {
 		if (!rs_glob_match(core, rule->glob, spot))
 			continue;
-		if (rs_glob_is_literal(rule->glob))
+		if (rs_glob_names(core, rule->glob, spot))
 			named = 1;
 		if (rule->policy)
 			ret->policy = rule->policy;

@@ -22,6 +22,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <time.h>
 
 #include "journal/journal_p.h"
 
@@ -32,6 +33,8 @@
 #define BUSY 200000u
 /* a checkpoint that found no room is tried again after (us) */
 #define RETRY 1000000u
+/* how long who can't be parked waits before it asks for room again (ns) */
+#define AWAIT_NS 20000000L
 
 /* Errors that changed nothing and may pass (C6). */
 static int is_shortage(int err)
@@ -369,4 +372,19 @@ void rs_journal_kick_checkpoint(struct rs_journal *j)
 		pthread_cond_signal(&j->work);
 	}
 	pthread_mutex_unlock(&j->lock);
+}
+
+void rs_journal_await_space(struct rs_journal *j)
+{
+	const struct timespec pause = { 0, AWAIT_NS };
+	int more;
+
+	if (j->threads) {
+		rs_journal_kick_checkpoint(j);
+		nanosleep(&pause, NULL);
+		return;
+	}
+	/* what fails shows when it is asked for room again */
+	(void)!rs_journal_commit_once(j);
+	(void)!rs_journal_checkpoint_once(j, &more);
 }

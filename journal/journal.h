@@ -195,6 +195,11 @@ RS_MUST_USE int rs_journal_commit_once(struct rs_journal *j);
 RS_MUST_USE int rs_journal_checkpoint_once(struct rs_journal *j, int *ret_more);
 /* Ask for a cut and for the checkpointer to fold now (threads). */
 void rs_journal_kick_checkpoint(struct rs_journal *j);
+/*
+ * For who brings data and is no request that can be parked: the same, and
+ * wait a moment (in manual mode: do one of each). Without the tree lock.
+ */
+void rs_journal_await_space(struct rs_journal *j);
 void rs_journal_set_flush_interval(struct rs_journal *j, unsigned int ms);
 
 struct rs_journal_status {
