@@ -10,7 +10,7 @@
 struct rs_args {
 	char **pos; /* positional arguments */
 	int n;
-	int json, fast, dry_run, list, accept, xattr;
+	int json, fast, dry_run, list, accept, xattr, unprotect;
 	const char *to, *key, *ring, *ring_size, *capacity, *inodes;
 	const char *options; /* -o */
 };
@@ -30,6 +30,7 @@ enum rs_cmd_opt {
 	RS_O_INODES = 1 << 10,
 	RS_O_MOUNT = 1 << 11,
 	RS_O_XATTR = 1 << 12,
+	RS_O_UNPROTECT = 1 << 13,
 };
 
 struct rs_cmd {

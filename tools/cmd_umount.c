@@ -91,7 +91,30 @@ static int process_of(int fd)
 	return pidfd_open(cred.pid, 0);
 }
 
-static int run(const struct rs_args *args)
+/* Also when nothing was mounted: the directory may be left from long ago. */
+static int unprotect(const char *path, int code)
+{
+	enum rs_mnt_state state;
+	char mnt[PATH_MAX];
+	int err;
+
+	if (code && code != RS_EXIT_NOT_RUNNING)
+		return code;
+	err = rs_mnt_canon(path, mnt);
+	if (!err)
+		err = rs_mnt_probe(mnt, &state, NULL);
+	if (!err && state != RS_MNT_NONE)
+		err = -EBUSY;
+	if (!err)
+		err = rs_mnt_protect(mnt, 0);
+	if (!err || err == -EOPNOTSUPP)
+		return code;
+	rs_say("cannot take the protection of '%s' back: %s", path,
+	       strerror(-err));
+	return RS_EXIT_FAILED;
+}
+
+static int umount_it(const struct rs_args *args)
 {
 	struct pollfd gone = { .events = POLLIN };
 	char mnt[PATH_MAX];
@@ -117,14 +140,23 @@ static int run(const struct rs_args *args)
 	return code;
 }
 
+static int run(const struct rs_args *args)
+{
+	int code = umount_it(args);
+
+	return args->unprotect ? unprotect(args->pos[0], code) : code;
+}
+
 const struct rs_cmd rs_cmd_umount = {
 	.name = "umount",
 	.args = "MNT",
 	.what = "unmount; returns when all is on disk",
 	.help = "Unmount MNT and wait until the daemon has brought everything"
 		" to disk. A busy\n"
-		"mount changes nothing: the processes that use it are named.",
-	.options = RS_O_FAST,
+		"mount changes nothing: the processes that use it are named."
+		" --unprotect takes\n"
+		"back what the mount option protect did to the directory.",
+	.options = RS_O_FAST | RS_O_UNPROTECT,
 	.min = 1,
 	.max = 1,
 	.run = run,

@@ -42,6 +42,7 @@ struct rs_daemon {
 	uint64_t started;		     /* ms of CLOCK_MONOTONIC */
 	unsigned int told[RS_DAEMON_GAUGES]; /* daemon_watch.c: percent */
 	uint64_t told_bad; /* likewise: damage that reads have met */
+	uint64_t last_durable, progress; /* the watchdog's: frame, ms */
 
 	int signals; /* signalfd */
 	int session; /* eventfd: the session is over */

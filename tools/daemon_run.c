@@ -22,9 +22,12 @@
 #include <time.h>
 
 #include "tools/daemon.h"
+#include "tools/daemon_hook.h"
 #include "tools/daemon_log.h"
+#include "tools/daemon_notify.h"
 #include "tools/daemon_proc.h"
 #include "tools/lib_import.h"
+#include "tools/lib_mnt.h"
 #include "tools/lib_open.h"
 #include "tools/lib_pids.h"
 #include "tools/lib_say.h"
@@ -55,6 +58,8 @@ static void on_poisoned(void *arg, int err, const char *why)
 	       " reading goes on",
 	       why, strerror(err < 0 ? -err : err));
 	rs_ll_poisoned(d->ll);
+	rs_hook_poisoned(why);
+	rs_notify("STATUS=the log is broken: %s", why);
 }
 
 static int on_in_use(void *arg, uint64_t ino)
@@ -182,10 +187,24 @@ static int load_core(struct rs_daemon *d)
 	return rs_daemon_fits(d);
 }
 
+/* It stays so after the end: that is when it is needed. */
+static void protect_bare(struct rs_daemon *d)
+{
+	int err = rs_mnt_protect(d->mnt, 1);
+
+	if (err)
+		rs_daemon_warn(
+			d, "cannot protect the bare directory '%s': %s", d->mnt,
+			err == -EOPNOTSUPP ? "its filesystem has no chattr +i"
+					   : strerror(-err));
+}
+
 static int make_mount(struct rs_daemon *d)
 {
 	int err;
 
+	if (d->opts.protect)
+		protect_bare(d);
 	rs_ll_attach(d->ll, d->core, d->journal);
 	err = rs_ll_mount(d->ll);
 	if (!err)
@@ -351,16 +370,48 @@ static int on_signal(struct rs_daemon *d)
 	return leave_busy(d);
 }
 
+/*
+ * The watchdog hears of us only while the committer works: not with records
+ * that wait for half of its time although no frame became durable. A log that
+ * is broken is no reason to start again: reading goes on.
+ */
+static int is_alive(struct rs_daemon *d)
+{
+	struct rs_journal_status st;
+
+	rs_journal_status(d->journal, &st);
+	if (st.poisoned || !st.unsynced_bytes || st.durable != d->last_durable)
+		d->progress = rs_daemon_now_ms();
+	d->last_durable = st.durable;
+	return rs_daemon_now_ms() - d->progress < rs_notify_watchdog() / 2;
+}
+
+static void feed_watchdog(struct rs_daemon *d)
+{
+	if (rs_notify_watchdog() && is_alive(d))
+		rs_notify("WATCHDOG=1");
+}
+
+static unsigned int beat_ms(void)
+{
+	unsigned int watchdog = rs_notify_watchdog();
+
+	return watchdog && watchdog / 4 < RS_WATCH_MS ? watchdog / 4 + 1
+						      : RS_WATCH_MS;
+}
+
 static int serve(struct rs_daemon *d)
 {
 	int sig, over, code = RS_EXIT_OK;
 
 	for (;;) {
-		over = wait_session(d, RS_WATCH_MS, &sig);
+		feed_watchdog(d);
+		over = wait_session(d, beat_ms(), &sig);
 		if (over || sig)
 			break;
 		rs_daemon_watch(d);
 	}
+	rs_notify("STOPPING=1\nSTATUS=bringing everything to disk");
 	if (sig && !over) {
 		rs_log(LOG_INFO, "signal %d: unmounting '%s'", sig, d->mnt);
 		code = on_signal(d);
@@ -403,11 +454,43 @@ static int start(struct rs_daemon *d)
 	return code;
 }
 
+static void tell_ready(struct rs_daemon *d)
+{
+	rs_hook_mounted();
+	rs_notify("READY=1\nSTATUS=serving '%s' at '%s'%s", d->store, d->mnt,
+		  is_damaged(d) ? ", damaged" : "");
+}
+
+/* Before our own limits and threads: the child is to have neither. */
+static int start_hooks(struct rs_daemon *d)
+{
+	const struct rs_hooks hooks = {
+		.on_mount = d->opts.on_mount,
+		.on_poison = d->opts.on_poison,
+		.on_lost = d->opts.on_lost,
+		.store = d->store,
+		.mnt = d->mnt,
+		.foreground = d->foreground,
+	};
+	int err = rs_hook_init(&hooks);
+
+	if (!err)
+		return 0;
+	rs_say("cannot start the process for on_mount, on_poison and on_lost:"
+	       " %s",
+	       strerror(-err));
+	return RS_EXIT_FAILED;
+}
+
 int rs_daemon_run(struct rs_daemon *d, int status)
 {
 	int code, left;
 
 	d->started = rs_daemon_now_ms();
+	rs_notify_init();
+	code = start_hooks(d);
+	if (code)
+		return code;
 	rs_proc_harden();
 	d->signals = rs_proc_signals();
 	if (d->signals < 0) {
@@ -425,7 +508,9 @@ int rs_daemon_run(struct rs_daemon *d, int status)
 	if (status >= 0)
 		rs_proc_ready(status,
 			      is_damaged(d) ? RS_EXIT_DAMAGE : RS_EXIT_OK);
+	tell_ready(d);
 	code = serve(d);
+	rs_hook_bye();
 	left = rs_ctl_stop(d);
 	rs_log_stop();
 	if (!left)

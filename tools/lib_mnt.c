@@ -6,8 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -182,6 +184,31 @@ int rs_mnt_is_empty(const char *path)
 		empty = -errno;
 	closedir(dir);
 	return empty;
+}
+
+int rs_mnt_protect(const char *dir, int on)
+{
+	RS_AUTO_FD int fd = -1;
+	unsigned int flags = 0, want;
+
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags))
+		return errno == ENOTTY ? -EOPNOTSUPP : -errno;
+	want = on ? flags | FS_IMMUTABLE_FL
+		  : flags & ~(unsigned int)FS_IMMUTABLE_FL;
+	if (want == flags)
+		return 0;
+	if (ioctl(fd, FS_IOC_SETFLAGS, &want))
+		return errno == ENOTTY || errno == EINVAL ? -EOPNOTSUPP
+							  : -errno;
+	/* some filesystems take any flag and keep what they know */
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags))
+		return -errno;
+	return (flags & FS_IMMUTABLE_FL) == (want & FS_IMMUTABLE_FL)
+		       ? 0
+		       : -EOPNOTSUPP;
 }
 
 struct each {

@@ -46,6 +46,13 @@ RS_MUST_USE int rs_mnt_clear(const char *mnt, unsigned int *ret_n);
 /* 1: nothing in it, 0: something, -errno */
 RS_MUST_USE int rs_mnt_is_empty(const char *dir);
 
+/*
+ * Make the directory immutable, as chattr +i does, or take that back: nobody
+ * can make a file in it while nothing is mounted there. A mount on top needs
+ * no change of it. -EOPNOTSUPP: the filesystem has no such flag.
+ */
+RS_MUST_USE int rs_mnt_protect(const char *dir, int on);
+
 /* Calls fn with mount point and store of each mount of ours. */
 RS_MUST_USE int rs_mnt_each(int (*fn)(void *arg, const char *mnt,
 				      const char *source),

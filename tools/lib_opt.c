@@ -190,6 +190,14 @@ static const struct option_def defs[] = {
 	  take_number, AT(stall), 0, SECONDS_MAX },
 	{ "stop_timeout", "SECONDS", "SIGTERM waits so long for users (10)",
 	  take_number, AT(stop_timeout), 0, SECONDS_MAX },
+	{ "on_mount", "PROGRAM", "run when it serves", take_path, AT(on_mount),
+	  0, 0 },
+	{ "on_poison", "PROGRAM", "run when the log is broken", take_path,
+	  AT(on_poison), 0, 0 },
+	{ "on_lost", "PROGRAM", "run when the daemon is dead", take_path,
+	  AT(on_lost), 0, 0 },
+	{ "protect", NULL, "make the bare mount point immutable", take_on,
+	  AT(protect), 0, 0 },
 	{ "xattr", NULL, "keep extended attributes", take_on, AT(xattr), 0, 0 },
 	{ "ro", NULL, "mount read-only", take_flag, 0, 0, MS_RDONLY },
 	{ "rw", NULL, "mount for reading and writing (default)", take_flag, 0,
@@ -229,6 +237,9 @@ void rs_opts_release(struct rs_opts *opts)
 {
 	free(opts->ring);
 	free(opts->key);
+	free(opts->on_mount);
+	free(opts->on_poison);
+	free(opts->on_lost);
 	free(opts->data);
 	rs_rules_release(&opts->rules);
 	rs_rules_release(&opts->all);

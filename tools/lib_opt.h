@@ -20,7 +20,9 @@ struct rs_opts {
 	uint64_t ram, capacity;	     /* bytes; 0: not given */
 	uint64_t inodes;	     /* 0: not given */
 	char *ring, *key;	     /* paths or NULL */
+	char *on_mount, *on_poison, *on_lost; /* programs or NULL */
 	int xattr, noatime;
+	int protect; /* the bare mount point, against writers */
 	unsigned int stall, stop_timeout; /* seconds */
 	unsigned long flags;		  /* MS_ of mount(2) */
 	unsigned long said;		  /* MS_ that were given */

@@ -31,6 +31,8 @@ static const struct {
 	{ RS_O_LIST, "list", NULL, "list what would come back" },
 	{ RS_O_TO, "to", "OUT", "write the files to the new directory OUT" },
 	{ RS_O_ACCEPT, "accept", NULL, "take the damage as known" },
+	{ RS_O_UNPROTECT, "unprotect", NULL,
+	  "make the bare mount point writable again" },
 	{ RS_O_XATTR, "xattr", NULL, "take extended attributes too" },
 	{ RS_O_JSON, "json", NULL, "report as JSON" },
 };
@@ -127,6 +129,9 @@ static void set_option(struct rs_args *args, enum rs_cmd_opt bit,
 		break;
 	case RS_O_INODES:
 		args->inodes = value;
+		break;
+	case RS_O_UNPROTECT:
+		args->unprotect = 1;
 		break;
 	case RS_O_XATTR:
 		args->xattr = 1;
