@@ -22,9 +22,11 @@ elif name == "create":
 elif name == "fallocate":
     fd = os.open(rest[0], os.O_WRONLY)
     os.posix_fallocate(fd, 0, 9000)
-elif name == "fsync":
-    fd = os.open(rest[0], os.O_RDONLY)
+elif name == "synced":
+    fd = os.open(rest[0], os.O_WRONLY | os.O_CREAT)
+    os.write(fd, b"mail")
     os.fsync(fd)
+    os.fsync(os.open(os.path.dirname(rest[0]), os.O_RDONLY))
 else:
     getattr(os, name)(*rest)' "$@"
 }
@@ -89,8 +91,7 @@ call link all/f plain/f
 waits plain-write write plain/f
 
 # fsync of what only has to leave some time
-free write late/x
-free fsync late/x
-free fsync late
+free synced late/x
+free synced late/y
 cd /
 down
