@@ -75,7 +75,8 @@ struct rs_dir {
 	/* what counts (policy.c), and enum rs_origin of each */
 	uint8_t eff, eff_sync, from, from_sync;
 	uint64_t eff_limit, eff_inodes;
-	uint8_t whole;	 /* every entry is logged */
+	uint64_t used, used_inodes; /* below it, while core->limits */
+	uint8_t whole;		    /* every entry is logged */
 	uint8_t staging; /* a closure is at it: new entries are logged */
 };
 
@@ -87,13 +88,13 @@ struct rs_inode {
 	int64_t sec[RS_TIMES];
 	uint32_t nsec[RS_TIMES];
 	uint32_t mode, uid, gid, nlink;
-	uint32_t flags; /* RS_IF_ */
-	uint32_t mark;	/* place + 1 of the INODE record in frame `last` */
-	uint32_t gen;	/* raised when data leaves RAM for the store */
-	uint8_t state;	/* RS_I_ */
-	uint8_t height; /* of the tree of pages */
-	uint8_t proved; /* its data in the store was compared as a whole */
-	uint8_t pad;
+	uint32_t flags;	    /* RS_IF_ */
+	uint32_t mark;	    /* place + 1 of the INODE record in frame `last` */
+	uint32_t gen;	    /* raised when data leaves RAM for the store */
+	uint8_t state;	    /* RS_I_ */
+	uint8_t height;	    /* of the tree of pages */
+	uint8_t proved;	    /* its data in the store was compared as a whole */
+	uint8_t loss;	    /* see loss.c */
 	uint32_t log_nlink; /* nlink as the log has it: logged names alone */
 	union {
 		uintptr_t root; /* regular file */
@@ -103,7 +104,8 @@ struct rs_inode {
 	} u;
 	struct rs_dentry *names;
 	struct rs_xattr *xattrs;
-	/* the clock of inodes that have pages in RAM; NULL: not in it */
+	/* the clock of logged inodes that have pages in RAM, NULL: not in it;
+	 * or the list of those that aren't logged, see loss.c */
 	struct rs_inode *clock_next, *clock_prev;
 };
 
@@ -139,6 +141,19 @@ struct rs_spot {
 	size_t len;
 };
 
+/* What a frame that isn't durable holds, by policy. */
+struct rs_pending {
+	uint64_t number;
+	struct rs_core_loss by[RS_POLICY_ALWAYS + 1]; /* oldest_ms: since */
+};
+
+struct rs_losses {
+	/* unlogged inodes in the order in which they became so */
+	struct rs_inode *first, *last;
+	uint64_t files, pages;	      /* of them; pages of regular ones */
+	struct rs_pending pending[2]; /* the open group and the one before */
+};
+
 struct rs_core {
 	pthread_mutex_t lock; /* the tree: everything below */
 	struct rs_core_cfg cfg;
@@ -160,7 +175,8 @@ struct rs_core {
 	/* staged inodes that loading dropped: their records are still there */
 	struct rs_stale *stale;
 	size_t n_stale;
-	uint64_t tx;		 /* number of the frame between begin and end */
+	uint64_t tx; /* number of the frame between begin and end */
+	const struct rs_inode *maker; /* directory that makes an inode now */
 	pthread_mutex_t closing; /* before lock: one closure of trees at once */
 	/* a directory that is looked at as if it were there already */
 	struct {
@@ -170,6 +186,9 @@ struct rs_core {
 	} moving;
 	/* directories by effective policy; read without the lock too */
 	uint64_t n_dirs[RS_POLICY_ALWAYS + 1];
+	/* what isn't logged, and what isn't durable (loss.c) */
+	struct rs_losses loss;
+	uint8_t limits;	    /* some directory has had a limit: all is counted */
 	uint8_t any_caller; /* some directory has had dirsync=caller */
 };
 
@@ -243,7 +262,8 @@ void rs_dentry_add(struct rs_core *core, struct rs_dentry *dentry,
 /* Out of the tree and freed. */
 void rs_dentry_remove(struct rs_core *core, struct rs_dentry *dentry);
 /* The name stays, with its cookie, and leads to another inode. */
-void rs_dentry_point(struct rs_dentry *dentry, struct rs_inode *inode);
+void rs_dentry_point(struct rs_core *core, struct rs_dentry *dentry,
+		     struct rs_inode *inode);
 
 /* ---- dir.c ---- */
 struct rs_dir *rs_dir_new(struct rs_core *core);
@@ -268,11 +288,42 @@ RS_MUST_USE int rs_quota_ram(struct rs_core *core, uint64_t bytes,
 			     enum rs_need need);
 /* Pages of data that RAM has room for now, at most want. */
 uint64_t rs_quota_ram_pages(struct rs_core *core, uint64_t want);
-RS_MUST_USE int rs_quota_inode(struct rs_core *core);
-/* How many of want pages fit in what is left of capacity. */
-uint64_t rs_quota_pages(const struct rs_core *core, uint64_t want);
+/* One more, in dir or below it. */
+RS_MUST_USE int rs_quota_inode(struct rs_core *core,
+			       const struct rs_inode *dir);
+/* How many of want pages fit in what is left of capacity and limits. */
+uint64_t rs_quota_pages(const struct rs_core *core,
+			const struct rs_inode *inode, uint64_t want);
 /* Is there room for an xattr of so many bytes? */
-int rs_quota_xattr(const struct rs_core *core, uint64_t bytes);
+int rs_quota_xattr(const struct rs_core *core, const struct rs_inode *inode,
+		   uint64_t bytes);
+
+/* ---- limit.c ---- */
+/* It got bytes more (or -bytes: fewer). */
+void rs_limit_grow(struct rs_core *core, const struct rs_inode *inode,
+		   uint64_t bytes);
+/* It has its oldest name now; it is going to lose it. */
+void rs_limit_enter(struct rs_core *core, const struct rs_inode *inode);
+void rs_limit_leave(struct rs_core *core, const struct rs_inode *inode);
+/* Count from now on. */
+void rs_limit_start(struct rs_core *core);
+/* Bytes that the limits above leave. */
+uint64_t rs_limit_bytes(const struct rs_core *core,
+			const struct rs_inode *inode);
+/* One more inode in dir: 0, -ENOSPC. */
+RS_MUST_USE int rs_limit_inode(const struct rs_core *core,
+			       const struct rs_inode *dir);
+/*
+ * The name from (NULL: it has none) of inode is going to be one in the
+ * directory to, in the place of over (or NULL): 0, -ENOSPC.
+ */
+RS_MUST_USE int rs_limit_move(const struct rs_core *core,
+			      const struct rs_inode *inode,
+			      const struct rs_dentry *from,
+			      const struct rs_inode *to,
+			      const struct rs_dentry *over);
+void rs_limit_statfs(const struct rs_core *core, const struct rs_inode *inode,
+		     struct rs_statfs *ret);
 
 /* ---- intent.c ---- */
 /* bytes of records; 0 when nothing is logged */
@@ -382,6 +433,19 @@ int rs_glob_match(const struct rs_core *core, const char *glob,
  */
 int rs_glob_names(const struct rs_core *core, const char *glob,
 		  const struct rs_spot *spot);
+
+/* ---- loss.c ---- */
+/* It may be logged or not, or without a name, other than before. */
+void rs_loss_check(struct rs_core *core, struct rs_inode *inode);
+/* An unlogged one got so many pages (or -pages). */
+void rs_loss_grow(struct rs_core *core, const struct rs_inode *inode,
+		  uint64_t pages);
+/* In a transaction: the inode's first record in it; so much data. */
+void rs_loss_touch(struct rs_core *core, struct rs_inode *inode);
+void rs_loss_data(struct rs_core *core, const struct rs_inode *inode,
+		  uint64_t bytes);
+/* It was touched in this frame, and isn't logged from now on. */
+void rs_loss_dead(struct rs_core *core, const struct rs_inode *inode);
 
 /* ---- policy.c ---- */
 /* What counts for a directory at some place. */
@@ -546,6 +610,8 @@ void rs_closure_end(struct rs_core *core, struct rs_op *op, int err);
 
 /* ---- xattr.c ---- */
 void rs_xattr_clear(struct rs_core *core, struct rs_inode *inode);
+/* What its xattrs count as. */
+uint64_t rs_xattr_bytes(const struct rs_inode *inode);
 RS_MUST_USE int rs_xattr_load(struct rs_core *core, struct rs_inode *inode,
 			      const uint8_t *name, size_t len,
 			      const uint8_t *value, size_t value_len);

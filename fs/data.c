@@ -151,7 +151,7 @@ static int plan_space(struct rs_core *core, struct rs_inode *inode,
 	uint64_t pages = w->len / RS_PAGE + 2;
 	int err;
 
-	pages = rs_quota_pages(core, pages);
+	pages = rs_quota_pages(core, inode, pages);
 	err = plan_write(core, inode, w, pages, UINT64_MAX, plan);
 	if (err || !plan->take)
 		return err;

@@ -68,27 +68,42 @@ void rs_dentry_free(struct rs_core *core, struct rs_dentry *dentry)
 		rs_mem_free(&core->mem, dentry, dentry_size(dentry->len));
 }
 
-static void names_add(struct rs_inode *inode, struct rs_dentry *dentry)
+/* The oldest stays the first: that is where the inode is counted. */
+static void names_add(struct rs_core *core, struct rs_inode *inode,
+		      struct rs_dentry *dentry)
 {
+	struct rs_dentry **at = &inode->names;
+
+	if (*at)
+		at = &(*at)->next;
 	dentry->inode = inode;
-	dentry->next = inode->names;
-	dentry->link = &inode->names;
-	if (inode->names)
-		inode->names->link = &dentry->next;
-	inode->names = dentry;
+	dentry->next = *at;
+	dentry->link = at;
+	if (*at)
+		(*at)->link = &dentry->next;
+	*at = dentry;
+	if (inode->names == dentry)
+		rs_limit_enter(core, inode);
 }
 
-static void names_remove(struct rs_dentry *dentry)
+static void names_remove(struct rs_core *core, struct rs_dentry *dentry)
 {
+	struct rs_inode *inode = dentry->inode;
+	int first = inode->names == dentry;
+
+	if (first)
+		rs_limit_leave(core, inode);
 	*dentry->link = dentry->next;
 	if (dentry->next)
 		dentry->next->link = dentry->link;
+	if (first)
+		rs_limit_enter(core, inode);
 }
 
 void rs_dentry_add(struct rs_core *core, struct rs_dentry *dentry,
 		   struct rs_inode *inode)
 {
-	names_add(inode, dentry);
+	names_add(core, inode, dentry);
 	rs_dir_add(dentry->dir->u.dir, dentry);
 	rs_table_insert(&core->dentries, &dentry->node);
 }
@@ -97,12 +112,13 @@ void rs_dentry_remove(struct rs_core *core, struct rs_dentry *dentry)
 {
 	rs_table_remove(&core->dentries, &dentry->node);
 	rs_dir_remove(core, dentry->dir->u.dir, dentry);
-	names_remove(dentry);
+	names_remove(core, dentry);
 	rs_dentry_free(core, dentry);
 }
 
-void rs_dentry_point(struct rs_dentry *dentry, struct rs_inode *inode)
+void rs_dentry_point(struct rs_core *core, struct rs_dentry *dentry,
+		     struct rs_inode *inode)
 {
-	names_remove(dentry);
-	names_add(inode, dentry);
+	names_remove(core, dentry);
+	names_add(core, inode, dentry);
 }

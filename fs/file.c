@@ -66,7 +66,8 @@ int rs_file_is_dense(const struct rs_inode *inode)
 void rs_file_resident(struct rs_core *core, struct rs_inode *inode)
 {
 	inode->state |= RS_I_USED;
-	if (!core->cfg.journal || inode->clock_next)
+	/* what isn't logged stays */
+	if (!core->cfg.journal || inode->clock_next || !rs_inode_logged(inode))
 		return;
 	core->n_clock++;
 	if (!core->clock) {
@@ -83,7 +84,7 @@ void rs_file_resident(struct rs_core *core, struct rs_inode *inode)
 
 void rs_file_unclock(struct rs_core *core, struct rs_inode *inode)
 {
-	if (!inode->clock_next)
+	if (!inode->clock_next || (inode->loss & 1))
 		return;
 	core->n_clock--;
 	if (core->clock == inode)
@@ -107,6 +108,8 @@ void rs_file_clear(struct rs_core *core, struct rs_inode *inode)
 	inode->u.root = RS_SLOT_HOLE;
 	inode->height = 0;
 	core->blocks -= inode->blocks;
+	rs_limit_grow(core, inode, -(inode->blocks * RS_PAGE));
+	rs_loss_grow(core, inode, -inode->blocks);
 	inode->blocks = 0;
 	inode->data_end = 0;
 	rs_file_unclock(core, inode);
@@ -153,6 +156,8 @@ void rs_file_cut(struct rs_core *core, struct rs_inode *inode, uint64_t first,
 	rs_tree_cut(&core->mem, tree_of(inode), first, end, bury, core);
 	inode->blocks -= gone;
 	core->blocks -= gone;
+	rs_limit_grow(core, inode, -(gone * RS_PAGE));
+	rs_loss_grow(core, inode, -gone);
 	if (end >= rs_page_up(inode->data_end) &&
 	    first * RS_PAGE < inode->data_end)
 		inode->data_end = first * RS_PAGE;

@@ -35,6 +35,8 @@ struct rs_inode *rs_inode_new(struct rs_core *core, uint64_t ino, uint32_t mode)
 
 void rs_inode_free(struct rs_core *core, struct rs_inode *inode)
 {
+	inode->nlink = 0;
+	rs_loss_check(core, inode);
 	if (S_ISREG(inode->mode)) {
 		rs_file_clear(core, inode);
 	} else if (S_ISDIR(inode->mode)) {

@@ -76,13 +76,14 @@ static int logs(const struct rs_core *core, const struct rs_inode *inode)
 	return core->cfg.journal && rs_inode_logged(inode);
 }
 
-static void touch(const struct rs_core *core, struct rs_inode *inode)
+static void touch(struct rs_core *core, struct rs_inode *inode)
 {
 	if (inode->last == core->tx)
 		return;
 	inode->before = inode->last;
 	inode->last = core->tx;
 	inode->mark = 0;
+	rs_loss_touch(core, inode);
 }
 
 void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
@@ -94,6 +95,8 @@ void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
 	rec->ino = inode->node.key;
 	rec->prev = inode->before;
 	rs_journal_put(core->cfg.journal, rec, NULL);
+	if (rec->type == RS_REC_DATA)
+		rs_loss_data(core, inode, rec->data_len);
 }
 
 void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
@@ -124,6 +127,7 @@ void rs_intent_born(struct rs_core *core, struct rs_inode *inode)
 	inode->last = inode->before = 0;
 	inode->mark = 0;
 	rs_intent_inode(core, inode);
+	rs_loss_check(core, inode);
 }
 
 void rs_intent_dead(struct rs_core *core, struct rs_inode *inode)
@@ -135,9 +139,11 @@ void rs_intent_dead(struct rs_core *core, struct rs_inode *inode)
 			rs_journal_elide(core->cfg.journal, inode->node.key);
 		else
 			rs_intent_rec(core, inode, &rec);
+		rs_loss_dead(core, inode);
 	}
 	inode->state &= (uint8_t) ~(RS_I_LOGGED | RS_I_WHOLE);
 	inode->flags &= ~RS_IF_STAGED;
+	rs_loss_check(core, inode);
 }
 
 /* True if the dentry's PUT was in the open group: it is taken back. */
@@ -232,6 +238,7 @@ static int has_place(const struct rs_inode *inode)
 void rs_intent_settle(struct rs_core *core, struct rs_inode *inode,
 		      uint32_t had)
 {
+	rs_loss_check(core, inode);
 	if (!rs_inode_logged(inode))
 		return;
 	if (!inode->nlink || (had && !inode->log_nlink)) {

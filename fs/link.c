@@ -67,6 +67,8 @@ static int link_locked(struct rs_core *core, struct rs_op *op, uint64_t ino,
 				  rs_dir_logs(place.dir) ||
 					  rs_inode_logged(inode));
 	if (!err)
+		err = rs_limit_move(core, inode, NULL, place.dir, NULL);
+	if (!err)
 		err = rs_quota_ram(core, sizeof(struct rs_dentry) + place.len,
 				   RS_NEED_SMALL);
 	if (err)

@@ -87,7 +87,7 @@ int rs_load_entry(struct rs_load *load, struct rs_inode *dir,
 
 	if (dentry) {
 		old = dentry->inode;
-		rs_dentry_point(dentry, child);
+		rs_dentry_point(core, dentry, child);
 		if ((old->state & RS_I_GONE) && !old->names && old != child)
 			rs_inode_free(core, old);
 	} else {
@@ -225,6 +225,8 @@ int rs_core_load_tree(struct rs_core *core, struct rs_report *rep)
 		return 0;
 	rs_core_lock(core);
 	err = load_locked(core, rep);
+	/* sizes were set, not counted */
+	core->limits = 0;
 	rs_policy_refresh_tree(core, core->root);
 	rs_core_unlock(core);
 	return err;

@@ -100,8 +100,8 @@ static int adopt_check(struct rs_core *core, uint64_t ino)
 }
 
 /* Everything that can fail: number, space, memory. Nothing is seen yet. */
-static int conceive(struct rs_core *core, const struct birth *birth,
-		    struct rs_inode **ret_inode)
+static int conceive(struct rs_core *core, const struct rs_inode *dir,
+		    const struct birth *birth, struct rs_inode **ret_inode)
 {
 	struct rs_inode *inode;
 	int err;
@@ -109,7 +109,7 @@ static int conceive(struct rs_core *core, const struct birth *birth,
 	err = birth->ino ? adopt_check(core, birth->ino)
 			 : rs_number_check(core);
 	if (!err)
-		err = rs_quota_inode(core);
+		err = rs_quota_inode(core, dir);
 	if (err)
 		return err;
 	inode = rs_inode_new(core, birth->ino ? birth->ino : core->next_ino,
@@ -195,12 +195,14 @@ static void make_apply(struct rs_core *core, struct rs_place *place,
 	rs_times_change(place->dir, &now);
 	if (S_ISDIR(inode->mode))
 		place->dir->nlink++;
+	core->maker = place->dir;
 	if (loud) {
 		inode->state |= RS_I_WHOLE;
 		log_birth(core, birth, inode);
 	}
 	rs_intent_entry(core, place->dentry, inode, loud);
 	rs_dentry_add(core, place->dentry, inode);
+	core->maker = NULL;
 	rs_intent_settle(core, inode, 0);
 	if (S_ISDIR(inode->mode))
 		rs_policy_refresh(core, inode);
@@ -244,7 +246,7 @@ static int make_locked(struct rs_core *core, struct rs_op *op, uint64_t parent,
 	place.dentry = rs_dentry_alloc(core, place.dir, name, place.len);
 	if (!place.dentry)
 		return -ENOMEM;
-	err = conceive(core, birth, &inode);
+	err = conceive(core, place.dir, birth, &inode);
 	if (err) {
 		rs_dentry_free(core, place.dentry);
 		return err;
@@ -352,7 +354,7 @@ static int tmpfile_locked(struct rs_core *core, const struct rs_op *op,
 		return -ENOENT;
 	err = rs_op_short(core, op, rs_number_logs(core));
 	if (!err)
-		err = conceive(core, birth, &inode);
+		err = conceive(core, dir, birth, &inode);
 	if (err)
 		return err;
 	rs_times_now(core, &now);

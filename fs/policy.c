@@ -146,6 +146,8 @@ void rs_policy_refresh(struct rs_core *core, struct rs_inode *inode)
 	dir->from_sync = look.from_sync;
 	dir->eff_limit = look.limit;
 	dir->eff_inodes = look.limit_inodes;
+	if (look.limit || look.limit_inodes)
+		rs_limit_start(core);
 }
 
 void rs_policy_drop(struct rs_core *core, struct rs_inode *dir)

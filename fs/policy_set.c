@@ -28,6 +28,10 @@ static void get_info(const struct rs_inode *inode, struct rs_policy_info *ret)
 	ret->dirsync_origin = (enum rs_origin)dir->from_sync;
 	ret->limit = dir->eff_limit;
 	ret->limit_inodes = dir->eff_inodes;
+	if (!dir->eff_limit && !dir->eff_inodes)
+		return;
+	ret->used = dir->used;
+	ret->used_inodes = dir->used_inodes;
 }
 
 int rs_core_policy_get(struct rs_core *core, uint64_t ino,

@@ -64,6 +64,8 @@ static unsigned char *install(struct rs_core *core, struct rs_pool *pool,
 	if (*slot == RS_SLOT_HOLE) {
 		inode->blocks++;
 		core->blocks++;
+		rs_limit_grow(core, inode, RS_PAGE);
+		rs_loss_grow(core, inode, 1);
 	}
 	*slot = (uintptr_t)take(pool);
 	core->resident++;

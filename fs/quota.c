@@ -57,13 +57,21 @@ static uint64_t used_now(struct rs_core *core, uint64_t bytes, uint64_t limit)
 
 /*
  * Will so much room come back without anybody deleting a thing? Data that
- * only has to be folded before it can go, and the frames that hold it.
+ * only has to be folded before it can go, and the frames that hold it. What
+ * isn't logged can't go anywhere.
  */
+static uint64_t spillable(const struct rs_core *core)
+{
+	uint64_t held = core->loss.pages;
+
+	return core->resident > held ? core->resident - held : 0;
+}
+
 static int room_will_come(struct rs_core *core, uint64_t bytes)
 {
 	if (!core->cfg.journal)
 		return core->n_graves > 0;
-	if (core->resident * RS_PAGE + kept(core) < bytes)
+	if (spillable(core) * RS_PAGE + kept(core) < bytes)
 		return 0;
 	rs_journal_kick_checkpoint(core->cfg.journal);
 	return 1;
@@ -123,8 +131,10 @@ static uint64_t inodes_used(const struct rs_core *core)
 	return core->inodes.n - core->orphans;
 }
 
-int rs_quota_inode(struct rs_core *core)
+int rs_quota_inode(struct rs_core *core, const struct rs_inode *dir)
 {
+	if (rs_limit_inode(core, dir))
+		return -ENOSPC;
 	if (inodes_used(core) >= inodes_max(core))
 		return -ENOSPC;
 	return rs_quota_ram(core, 2 * INODE_COST, RS_NEED_SMALL);
@@ -146,25 +156,35 @@ static uint64_t used_pages(const struct rs_core *core)
 	return core->blocks + (core->xattr_bytes + RS_PAGE - 1) / RS_PAGE;
 }
 
-uint64_t rs_quota_pages(const struct rs_core *core, uint64_t want)
+static uint64_t capacity_left(const struct rs_core *core)
 {
 	uint64_t capacity = capacity_pages(core), used = used_pages(core);
-	uint64_t left = used < capacity ? capacity - used : 0;
 
+	return used < capacity ? capacity - used : 0;
+}
+
+uint64_t rs_quota_pages(const struct rs_core *core,
+			const struct rs_inode *inode, uint64_t want)
+{
+	uint64_t left = capacity_left(core);
+	uint64_t limit = rs_limit_bytes(core, inode) / RS_PAGE;
+
+	left = limit < left ? limit : left;
 	return want < left ? want : left;
 }
 
-int rs_quota_xattr(const struct rs_core *core, uint64_t bytes)
+int rs_quota_xattr(const struct rs_core *core, const struct rs_inode *inode,
+		   uint64_t bytes)
 {
 	uint64_t want = bytes / RS_PAGE + 1;
 
-	return rs_quota_pages(core, want) == want;
+	return rs_quota_pages(core, inode, want) == want;
 }
 
 /* Pages that can still be written, by whatever ends first. */
 static uint64_t pages_left(struct rs_core *core, uint64_t ram_left)
 {
-	uint64_t left = rs_quota_pages(core, UINT64_MAX), ring;
+	uint64_t left = capacity_left(core), ring;
 	struct rs_journal_status status;
 
 	/* Without a store data can't leave RAM again. */
@@ -196,12 +216,35 @@ static void statfs_locked(struct rs_core *core, struct rs_statfs *ret)
 		ret->ffree = ram_left / INODE_COST;
 }
 
+/* Data that can't go to the store has to find room in RAM. */
+static void volatile_statfs(struct rs_core *core, const struct rs_inode *inode,
+			    struct rs_statfs *ret)
+{
+	uint64_t limit = core->cfg.ram - reserve_of(core), used, spill;
+
+	if (!core->cfg.ram || !core->cfg.journal ||
+	    rs_policy_inode(core, inode) != RS_POLICY_VOLATILE)
+		return;
+	used = rs_mem_used(&core->mem);
+	spill = spillable(core) * RS_PAGE;
+	used -= spill < used ? spill : used;
+	limit = used < limit ? (limit - used) / RS_PAGE : 0;
+	if (limit < ret->bfree)
+		ret->bfree = ret->bavail = limit;
+}
+
 void rs_core_statfs_at(struct rs_core *core, uint64_t ino,
 		       struct rs_statfs *ret)
 {
-	(void)ino;
+	const struct rs_inode *inode;
+
 	rs_core_lock(core);
 	statfs_locked(core, ret);
+	inode = rs_inode_find(core, ino);
+	if (inode)
+		volatile_statfs(core, inode, ret);
+	if (inode)
+		rs_limit_statfs(core, inode, ret);
 	rs_core_unlock(core);
 }
 

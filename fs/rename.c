@@ -129,8 +129,8 @@ static void exchange_apply(struct rs_core *core, const struct move *move)
 			rs_entry_logs(move->from.dir, move->target));
 	rs_intent_entry(core, move->to.dentry, move->inode,
 			rs_entry_logs(move->to.dir, move->inode));
-	rs_dentry_point(move->from.dentry, move->target);
-	rs_dentry_point(move->to.dentry, move->inode);
+	rs_dentry_point(core, move->from.dentry, move->target);
+	rs_dentry_point(core, move->to.dentry, move->inode);
 	settle(core, move, had);
 	rs_intent_end(core);
 	moved(core, move->inode);
@@ -156,7 +156,7 @@ static void replace_apply(struct rs_core *core, const struct move *move)
 	rs_intent_entry(core, move->to.dentry, move->inode,
 			rs_entry_logs(move->to.dir, move->inode));
 	if (target)
-		rs_dentry_point(move->to.dentry, move->inode);
+		rs_dentry_point(core, move->to.dentry, move->inode);
 	else
 		rs_dentry_add(core, move->to.dentry, move->inode);
 	rs_dentry_remove(core, move->from.dentry);
@@ -183,6 +183,19 @@ static int is_busy(const struct rs_op *op, const struct rs_inode *inode)
 {
 	return !op->owns && S_ISDIR(inode->mode) &&
 	       (inode->u.dir->staging || (inode->flags & RS_IF_STAGED));
+}
+
+static int limit_check(const struct rs_core *core, const struct move *move,
+		       unsigned int flags)
+{
+	int err;
+
+	err = rs_limit_move(core, move->inode, move->from.dentry, move->to.dir,
+			    move->to.dentry);
+	if (err || !(flags & RENAME_EXCHANGE))
+		return err;
+	return rs_limit_move(core, move->target, move->to.dentry,
+			     move->from.dir, move->from.dentry);
 }
 
 static int log_check(struct rs_core *core, struct rs_op *op,
@@ -217,6 +230,9 @@ static int rename_locked(struct rs_core *core, struct rs_op *op,
 		err = exchange_check(core, move);
 	else
 		err = replace_check(core, move);
+	/* ENOSPC comes before the first byte of a closure */
+	if (!err)
+		err = limit_check(core, move, flags);
 	if (!err)
 		err = log_check(core, op, move, flags);
 	if (err)

@@ -207,7 +207,7 @@ static int alloc_step(struct rs_core *core, struct rs_inode *inode,
 	    (is_zero(range) && edges_cold(inode, range)))
 		return RS_EPARK_COLD;
 	holes = count_step(inode, range, &take);
-	if (rs_quota_pages(core, holes) < holes)
+	if (rs_quota_pages(core, inode, holes) < holes)
 		return -ENOSPC;
 	err = rs_quota_ram(core, take * RS_PAGE + take * 8, RS_NEED_GROW);
 	if (!err)
@@ -239,7 +239,7 @@ static int alloc_check(struct rs_core *core, struct rs_inode *inode,
 		rs_tree_count(rs_file_tree(inode), first, end, &any);
 	if (any)
 		return RS_EPARK_COLD;
-	return rs_quota_pages(core, holes) < holes ? -ENOSPC : 0;
+	return rs_quota_pages(core, inode, holes) < holes ? -ENOSPC : 0;
 }
 
 static int range_check(struct rs_core *core, struct rs_inode *inode)

@@ -63,6 +63,24 @@ void rs_xattr_clear(struct rs_core *core, struct rs_inode *inode)
 	}
 }
 
+uint64_t rs_xattr_bytes(const struct rs_inode *inode)
+{
+	const struct rs_xattr *xattr;
+	uint64_t bytes = 0;
+
+	for (xattr = inode->xattrs; xattr; xattr = xattr->next)
+		bytes += xattr_size(xattr->name_len, xattr->value_len);
+	return bytes;
+}
+
+static void drop(struct rs_core *core, const struct rs_inode *inode,
+		 struct rs_xattr *xattr)
+{
+	rs_limit_grow(core, inode,
+		      -(uint64_t)xattr_size(xattr->name_len, xattr->value_len));
+	xattr_free(core, xattr);
+}
+
 /* Puts it in the place of one of that name. */
 static void replace(struct rs_core *core, struct rs_inode *inode,
 		    struct rs_xattr *xattr)
@@ -72,18 +90,21 @@ static void replace(struct rs_core *core, struct rs_inode *inode,
 
 	xattr->next = old ? old->next : NULL;
 	*at = xattr;
+	rs_limit_grow(core, inode,
+		      xattr_size(xattr->name_len, xattr->value_len));
 	if (old)
-		xattr_free(core, old);
+		drop(core, inode, old);
 }
 
-static void unlink_at(struct rs_core *core, struct rs_xattr **at)
+static void unlink_at(struct rs_core *core, struct rs_inode *inode,
+		      struct rs_xattr **at)
 {
 	struct rs_xattr *old = *at;
 
 	if (!old)
 		return;
 	*at = old->next;
-	xattr_free(core, old);
+	drop(core, inode, old);
 }
 
 int rs_xattr_load(struct rs_core *core, struct rs_inode *inode,
@@ -101,7 +122,7 @@ int rs_xattr_load(struct rs_core *core, struct rs_inode *inode,
 void rs_xattr_unload(struct rs_core *core, struct rs_inode *inode,
 		     const uint8_t *name, size_t len)
 {
-	unlink_at(core, find(inode, name, len));
+	unlink_at(core, inode, find(inode, name, len));
 }
 
 static size_t list_size(const struct rs_inode *inode)
@@ -220,7 +241,7 @@ static int set_check(struct rs_core *core, struct rs_inode *inode,
 	/* listxattr could never return them all */
 	if (!old && list_size(inode) + set->len + 1 > XATTR_LIST_MAX)
 		return -ENOSPC;
-	if (!rs_quota_xattr(core, xattr_size(set->len, set->size)))
+	if (!rs_quota_xattr(core, inode, xattr_size(set->len, set->size)))
 		return -ENOSPC;
 	return rs_quota_ram(core, xattr_size(set->len, set->size),
 			    RS_NEED_SMALL);
@@ -305,7 +326,7 @@ static int remove_locked(struct rs_core *core, const struct rs_op *op,
 	rec.name = (const uint8_t *)name;
 	rec.name_len = (uint32_t)strlen(name);
 	log_xattr(core, inode, &rec);
-	unlink_at(core, at);
+	unlink_at(core, inode, at);
 	return 0;
 }
 

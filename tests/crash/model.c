@@ -35,6 +35,7 @@ struct options {
 	unsigned int every;    /* cut at each every-th event on average */
 	unsigned int seconds;  /* stop early, 0: never */
 	int verbose;
+	int policies;
 	int one; /* only cut, variant */
 	size_t cut;
 	unsigned int variant;
@@ -151,6 +152,7 @@ static int sequence(const struct options *opt, uint64_t seed,
 	play->rng.state = seed;
 	play->clock = UINT64_C(1700000000000000000);
 	play->verbose = opt->verbose;
+	play->policies = opt->policies;
 	steps = 4 + (unsigned int)rng_below(&play->rng, opt->steps - 3);
 	case_empty_dir(run);
 	case_copy(marker, run, "rspool.id");
@@ -187,8 +189,10 @@ static int sequence(const struct options *opt, uint64_t seed,
 static int usage(FILE *f, int code)
 {
 	fprintf(f, "usage: model [-s FIRST] [-n COUNT] [-o STEPS] "
-		   "[-c VARIANTS] [-e EVERY] [-t SECONDS] [-v] [-d DIR]\n"
-		   "       model [-v] [-o STEPS] crash:SEED:CUT:VARIANT\n");
+		   "[-c VARIANTS] [-e EVERY] [-t SECONDS] [-v] [-p] [-d DIR]\n"
+		   "       model [-v] [-o STEPS] crash:SEED:CUT:VARIANT\n"
+		   "       model [-v] [-o STEPS] policy:SEED:CUT:VARIANT\n"
+		   "-p: directories of all policies\n");
 	return code;
 }
 
@@ -197,7 +201,7 @@ static int parse(int argc, char **argv, struct options *opt)
 	unsigned long long seed, cut;
 	int c;
 
-	while ((c = getopt(argc, argv, "s:n:o:c:e:t:vd:h")) != -1) {
+	while ((c = getopt(argc, argv, "s:n:o:c:e:t:vpd:h")) != -1) {
 		switch (c) {
 		case 's':
 			opt->first = strtoull(optarg, NULL, 10);
@@ -220,6 +224,9 @@ static int parse(int argc, char **argv, struct options *opt)
 		case 'v':
 			opt->verbose = 1;
 			break;
+		case 'p':
+			opt->policies = 1;
+			break;
 		case 'd':
 			opt->base = optarg;
 			break;
@@ -229,8 +236,10 @@ static int parse(int argc, char **argv, struct options *opt)
 		}
 	}
 	if (optind < argc) {
-		if (sscanf(argv[optind], "crash:%llu:%llu:%u", &seed, &cut,
-			   &opt->variant) != 3)
+		opt->policies = sscanf(argv[optind], "policy:%llu:%llu:%u",
+				       &seed, &cut, &opt->variant) == 3;
+		if (!opt->policies && sscanf(argv[optind], "crash:%llu:%llu:%u",
+					     &seed, &cut, &opt->variant) != 3)
 			return usage(stderr, 2);
 		opt->one = 1;
 		opt->first = seed;

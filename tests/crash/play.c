@@ -31,6 +31,7 @@ struct run {
 	size_t n_refs;
 	unsigned int waiting; /* waiters not called yet */
 	int64_t rc;	      /* of the last operation */
+	uint64_t number;      /* that its reply has to wait for; 0: none */
 	unsigned int said;    /* operations of this step */
 };
 
@@ -114,6 +115,13 @@ static void sync_ino(struct run *r, uint64_t ino, const char *what)
 	struct pending *p;
 	int rc = 1;
 
+	/* a name somewhere stronger is what counts */
+	if (r->play->policies &&
+	    rs_core_policy(r->core, ino) <= RS_POLICY_INTERVAL) {
+		assert(!number);
+		say(r, what, 0);
+		return;
+	}
 	if (number) {
 		tape_allocates++;
 		p = calloc(1, sizeof(*p));
@@ -133,6 +141,43 @@ static void sync_ino(struct run *r, uint64_t ino, const char *what)
 	if (rc == 1)
 		acknowledge(r->play, ino, snap);
 	say(r, what, rc);
+}
+
+/* The reply waits for number: then this snapshot is durable. */
+static void wait_change(struct run *r, size_t snap)
+{
+	struct pending *p;
+	int rc;
+
+	if (!r->number)
+		return;
+	tape_allocates++;
+	p = calloc(1, sizeof(*p));
+	tape_allocates--;
+	assert(p);
+	p->w.fn = acked;
+	p->run = r;
+	p->ino = RS_INO_ROOT;
+	p->snap = snap;
+	rc = rs_journal_wait(r->j, r->number, &p->w);
+	assert(rc >= 0 || (rc == -EIO && r->play->poisoned));
+	if (rc == 0)
+		r->waiting++;
+	else
+		free(p);
+	r->number = 0;
+}
+
+static void changed(struct run *r, int64_t rc, uint64_t ino,
+		    enum rs_change change)
+{
+	uint64_t number;
+
+	if (rc < 0 || !r->play->policies)
+		return;
+	number = rs_core_change_number(r->core, ino, change);
+	if (number > r->number)
+		r->number = number;
 }
 
 /* ---- picking ---- */
@@ -245,11 +290,13 @@ static void op_mknod(struct run *r)
 	mode_t type = types[pick(r, RS_ARRAY_LEN(types))];
 	uint32_t mode = (uint32_t)(type | (0600 + pick(r, 0200)));
 	struct rs_stat st;
-	int rc = rs_core_mknod(r->core, pick_dir(r), pick_name(r), &who, mode,
+	uint64_t dir = pick_dir(r);
+	int rc = rs_core_mknod(r->core, dir, pick_name(r), &who, mode,
 			       type == S_IFCHR ? 0x103 : 0, &st);
 
 	made(r, rc, &st);
 	say(r, "mknod", rc);
+	changed(r, rc, dir, RS_CHANGE_ENTRY);
 }
 
 static void op_symlink(struct run *r)
@@ -290,6 +337,7 @@ static void op_write(struct run *r)
 				   pick(r, 5) == 0);
 	} while (again(r, rc, ino, &tries));
 	say(r, "write", rc);
+	changed(r, rc, ino, RS_CHANGE_INODE);
 }
 
 static void op_truncate(struct run *r)
@@ -366,11 +414,13 @@ static void op_rename(struct run *r)
 	rc = rs_core_rename(r->core, from, name, to, pick_name(r),
 			    flags[pick(r, RS_ARRAY_LEN(flags))], &who);
 	say(r, "rename", rc);
+	changed(r, rc, from, RS_CHANGE_ENTRY);
+	changed(r, rc, to, RS_CHANGE_INTO);
 }
 
 static void op_link(struct run *r)
 {
-	uint64_t ino = pick_ino(r);
+	uint64_t ino = pick_ino(r), dir;
 	struct rs_stat st;
 	int rc;
 
@@ -380,16 +430,20 @@ static void op_link(struct run *r)
 	if (rs_core_getattr(r->core, ino, &st) || S_ISDIR(st.attr.mode) ||
 	    !st.attr.nlink)
 		return;
-	rc = rs_core_link(r->core, ino, pick_dir(r), pick_name(r), &who, &st);
+	dir = pick_dir(r);
+	rc = rs_core_link(r->core, ino, dir, pick_name(r), &who, &st);
 	made(r, rc, &st);
 	say(r, "link", rc);
+	changed(r, rc, dir, RS_CHANGE_INTO);
 }
 
 static void op_unlink(struct run *r)
 {
-	int rc = rs_core_unlink(r->core, pick_dir(r), pick_name(r), &who);
+	uint64_t dir = pick_dir(r);
+	int rc = rs_core_unlink(r->core, dir, pick_name(r), &who);
 
 	say(r, "unlink", rc);
+	changed(r, rc, dir, RS_CHANGE_ENTRY);
 }
 
 static void op_rmdir(struct run *r)
@@ -501,7 +555,9 @@ static void op_postfix(struct run *r)
 	assert(r->play->n_snaps < PLAY_SNAPS);
 	if (r->play->before_step)
 		*r->play->before_step = 0;
-	snap_take(&r->play->snaps[r->play->n_snaps++], r->core);
+	snap_take(&r->play->snaps[r->play->n_snaps], r->core,
+		  &r->play->snaps[r->play->n_snaps - 1]);
+	r->play->n_snaps++;
 	tape_note(&r->play->tape, TAPE_OP, r->play->n_snaps - 1);
 	if (r->play->before_step)
 		*r->play->before_step = 1;
@@ -511,6 +567,29 @@ static void op_postfix(struct run *r)
 		rc = rs_core_unlink(r->core, to, name, &who);
 		assert(rc == 0 || r->play->may_fail);
 	}
+}
+
+/* Raised: all that is there is durable when it returns. */
+static void op_policy(struct run *r)
+{
+	struct rs_policy_set set = {
+		.what = RS_POLSET_POLICY,
+		.policy = (uint8_t)(1 + pick(r, RS_POLICY_ALWAYS)),
+	};
+	uint64_t number = 0, dir = pick_dir(r);
+	struct rs_policy_info info;
+	int rc;
+
+	if (!r->play->policies)
+		return;
+	rc = rs_core_policy_get(r->core, dir, &info);
+	if (!rc && info.policy_origin == RS_ORIGIN_RUNTIME && !pick(r, 2))
+		set.policy = 0;
+	r->play->loose[r->play->n_snaps] = 1;
+	if (!rc)
+		rc = rs_core_policy_set(r->core, dir, &set, &number);
+	say(r, "policy", rc);
+	r->number = number;
 }
 
 static const struct {
@@ -523,8 +602,14 @@ static const struct {
 	{ op_truncate, 4 }, { op_fallocate, 4 }, { op_setattr, 5 },
 	{ op_link, 4 },	    { op_rmdir, 2 },	 { op_symlink, 2 },
 	{ op_tmpfile, 2 },  { op_xattr, 3 },	 { op_forget, 6 },
-	{ op_shrink, 1 },
+	{ op_shrink, 1 },   { op_policy, 3 },
 };
+
+/* Without policies the last one is left out: seeds keep their meaning. */
+static size_t n_ops(const struct run *r)
+{
+	return RS_ARRAY_LEN(ops) - (r->play->policies ? 0 : 1);
+}
 
 static void one_step(struct run *r)
 {
@@ -539,7 +624,7 @@ static void one_step(struct run *r)
 		commit(r);
 	if (status.ring_used > status.ring_size * 3 / 5)
 		checkpoint(r);
-	for (i = 0; i < RS_ARRAY_LEN(ops); i++)
+	for (i = 0; i < n_ops(r); i++)
 		total += ops[i].weight;
 	at = pick(r, total);
 	for (i = 0; at >= ops[i].weight; i++)
@@ -556,6 +641,19 @@ static void poisoned(void *arg, int err, const char *why)
 		printf("poisoned: %s (%d)\n", why, err);
 	play->poisoned = 1;
 }
+
+/* In the names that are used everywhere. */
+static const struct rs_rule rules[] = {
+	{ .glob = "/a", .policy = RS_POLICY_VOLATILE },
+	{ .glob = "/**/e", .policy = RS_POLICY_VOLATILE },
+	{ .glob = "/a/b*", .policy = RS_POLICY_FSYNC },
+	{ .glob = "/a/c", .policy = RS_POLICY_VOLATILE },
+	{ .glob = "/b", .policy = RS_POLICY_INTERVAL },
+	{ .glob = "/c", .policy = RS_POLICY_RENAME },
+	{ .glob = "/df1", .policy = RS_POLICY_ALWAYS },
+};
+
+static const char *const named[] = { "a", "a/c", "b", "c", "df1", NULL };
 
 int play_open(struct play *play, const char *dir, enum rs_journal_mode mode,
 	      struct rs_report *rep, struct rs_journal **ret_j,
@@ -583,6 +681,12 @@ int play_open(struct play *play, const char *dir, enum rs_journal_mode mode,
 	if (rc)
 		return rc;
 	cfg.journal = *ret_j;
+	snap_named = NULL;
+	if (play->policies) {
+		cfg.rules = rules;
+		cfg.n_rules = RS_ARRAY_LEN(rules);
+		snap_named = named;
+	}
 	if (mode == RS_JOURNAL_RECOVER) {
 		*ret_core = NULL;
 		return 0;
@@ -618,7 +722,7 @@ static void after_step(struct run *r)
 	struct play *play = r->play;
 	struct snap *snap = &play->snaps[play->n_snaps];
 
-	snap_take(snap, r->core);
+	snap_take(snap, r->core, &snap[-1]);
 	if (r->rc < 0 && r->said == 1 && snap->hash != snap[-1].hash) {
 		printf("step %zu failed with %lld and changed the tree:\n",
 		       play->n_snaps, (long long)r->rc);
@@ -627,6 +731,7 @@ static void after_step(struct run *r)
 	}
 	play->n_snaps++;
 	tape_note(&play->tape, TAPE_OP, play->n_snaps - 1);
+	wait_change(r, play->n_snaps - 1);
 }
 
 static void run_steps(struct run *r, unsigned int steps)
@@ -636,6 +741,8 @@ static void run_steps(struct run *r, unsigned int steps)
 	while (steps-- && play->n_snaps + 4 < PLAY_SNAPS) {
 		r->said = 0;
 		r->rc = 0;
+		r->number = 0;
+		play->loose[play->n_snaps] = 0;
 		if (play->before_step)
 			*play->before_step = 1;
 		one_step(r);
@@ -677,7 +784,7 @@ int play_run(struct play *play, const char *dir, unsigned int steps)
 	if (rc)
 		goto out;
 	assert(rep.quarantined == 0 && play->n_snaps < PLAY_SNAPS);
-	snap_take(&play->snaps[play->n_snaps++], r.core);
+	snap_take(&play->snaps[play->n_snaps++], r.core, NULL);
 	tape_note(&play->tape, TAPE_OP, play->n_snaps - 1);
 	rc = rs_journal_start(r.j);
 	if (rc)

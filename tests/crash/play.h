@@ -29,6 +29,9 @@ struct play {
 	uint64_t clock;	  /* the next time that core sees, in ns */
 	uint64_t max_ino; /* highest inode number ever handed out */
 	int verbose;
+	int policies; /* directories of all policies, by rules and run time */
+	/* [i]: step i raised a policy, and a crash may leave a part of it */
+	uint8_t loose[PLAY_SNAPS];
 	/* fault injection: errors of commits and operations are no surprise */
 	int may_fail;
 	int *before_step;	/* set to 1 while a step runs, or NULL */

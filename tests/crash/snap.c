@@ -11,15 +11,25 @@
 
 #define FNV_BASE UINT64_C(0xcbf29ce484222325)
 
+const char *const *snap_named;
+
+/* One name, before it is known whether it gets a line. */
+struct name {
+	char *path;
+	struct rs_stat st;
+	uint64_t parent;
+	size_t above; /* index of the directory's own name */
+	uint64_t data, xattrs;
+	char target[RS_SYMLINK_MAX + 1];
+	int policy, own; /* of a directory; own: set at run time */
+	int logged;
+	uint32_t links; /* as the log has it */
+};
+
 struct taking {
-	struct snap *snap;
 	struct rs_core *core;
-	/* the directory that each depth of the walk is in */
-	struct {
-		char *path;
-		uint64_t ino;
-	} dirs[64];
-	size_t n_dirs;
+	struct name *names;
+	size_t n, cap;
 };
 
 static uint64_t fnv(uint64_t h, const void *buf, size_t len)
@@ -84,67 +94,185 @@ static uint64_t hash_xattrs(struct rs_core *core, uint64_t ino)
 	return sum;
 }
 
-static uint64_t parent_of(struct taking *t, const char *path)
+/* The walk gives a directory before what is in it. */
+static size_t find_above(const struct taking *t, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	size_t len = slash ? (size_t)(slash - path) : 0;
+	size_t len = slash ? (size_t)(slash - path) : 0, i;
+
+	for (i = t->n; i-- > 0;)
+		if (strlen(t->names[i].path) == len &&
+		    !strncmp(t->names[i].path, path, len))
+			return i;
+	abort();
+}
+
+static int take_name(void *arg, const char *path, const struct rs_stat *st,
+		     int first_name)
+{
+	struct rs_policy_info info;
+	struct taking *t = arg;
+	struct name *name;
+	int rc = 0;
+
+	(void)first_name;
+	if (t->n == t->cap) {
+		t->cap = t->cap ? 2 * t->cap : 32;
+		t->names = realloc(t->names, t->cap * sizeof(*t->names));
+		assert(t->names);
+	}
+	name = &t->names[t->n];
+	memset(name, 0, sizeof(*name));
+	name->above = *path ? find_above(t, path) : 0;
+	name->parent = *path ? t->names[name->above].st.ino : 0;
+	name->path = strdup(path);
+	name->st = *st;
+	if (S_ISLNK(st->attr.mode))
+		rc = rs_core_readlink(t->core, st->ino, name->target);
+	if (S_ISREG(st->attr.mode))
+		name->data = hash_data(t->core, st);
+	if (S_ISDIR(st->attr.mode)) {
+		rc = rs_core_policy_get(t->core, st->ino, &info);
+		name->policy = info.policy;
+		name->own = info.policy_origin == RS_ORIGIN_RUNTIME;
+	}
+	assert(rc == 0);
+	name->xattrs = hash_xattrs(t->core, st->ino);
+	t->n++;
+	return 0;
+}
+
+/* ---- what is logged ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Was this very name logged before? Of a directory: any name of it. */
+static int was_logged(const struct snap *prev, const struct name *name)
+{
+	const struct snap_line *line;
 	size_t i;
 
-	for (i = t->n_dirs; i-- > 0;)
-		if (strlen(t->dirs[i].path) == len &&
-		    !strncmp(t->dirs[i].path, path, len))
-			return t->dirs[i].ino;
-	abort(); /* the walk must give a directory before what is in it */
+	for (i = 0; i < prev->n; i++) {
+		line = &prev->lines[i];
+		if (line->ino != name->st.ino)
+			continue;
+		if (S_ISDIR(name->st.attr.mode))
+			return 1;
+		if (line->parent == name->parent &&
+		    !strcmp(last_part(line->path), last_part(name->path)))
+			return 1;
+	}
+	return 0;
 }
 
-static void add_dir(struct taking *t, const char *path, uint64_t ino)
+static int is_volatile(const struct taking *t, const struct name *dir)
 {
-	assert(t->n_dirs < RS_ARRAY_LEN(t->dirs));
-	t->dirs[t->n_dirs].path = strdup(path);
-	t->dirs[t->n_dirs].ino = ino;
-	t->n_dirs++;
+	(void)t;
+	return dir->policy == RS_POLICY_VOLATILE;
 }
 
-static char *line_text(struct taking *t, const char *path,
-		       const struct rs_stat *st)
+static int is_named(const char *path)
 {
-	const struct rs_attr *a = &st->attr;
-	char target[RS_SYMLINK_MAX + 1] = "";
-	uint64_t data = 0;
+	const char *const *named;
+
+	for (named = snap_named; named && *named; named++)
+		if (!strcmp(*named, path))
+			return 1;
+	return 0;
+}
+
+static void judge_dirs(struct taking *t, const struct snap *prev)
+{
+	struct name *name, *above;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		name = &t->names[i];
+		above = &t->names[name->above];
+		if (!S_ISDIR(name->st.attr.mode))
+			continue;
+		name->logged = i == 0 || !prev || !is_volatile(t, name) ||
+			       (above->logged && !is_volatile(t, above)) ||
+			       name->own || was_logged(prev, name) ||
+			       is_named(name->path);
+	}
+	/* and what is above them */
+	for (i = t->n; i-- > 0;) {
+		if (t->names[i].logged)
+			t->names[t->names[i].above].logged = 1;
+	}
+}
+
+static void judge(struct taking *t, const struct snap *prev)
+{
+	struct name *name, *above;
+	size_t i, k;
+
+	judge_dirs(t, prev);
+	for (i = 0; i < t->n; i++) {
+		name = &t->names[i];
+		above = &t->names[name->above];
+		if (S_ISDIR(name->st.attr.mode))
+			continue;
+		name->logged =
+			above->logged && (!prev || !is_volatile(t, above) ||
+					  was_logged(prev, name));
+	}
+	for (i = 0; i < t->n; i++) {
+		name = &t->names[i];
+		name->links = S_ISDIR(name->st.attr.mode) ? 2 : 0;
+		for (k = 0; k < t->n; k++) {
+			if (!t->names[k].logged)
+				continue;
+			if (!S_ISDIR(name->st.attr.mode))
+				name->links +=
+					t->names[k].st.ino == name->st.ino;
+			else if (k && t->names[k].above == i)
+				name->links +=
+					S_ISDIR(t->names[k].st.attr.mode);
+		}
+	}
+}
+
+/* ---- lines ---- */
+
+static char *line_text(const struct taking *t, const struct name *name)
+{
+	const struct rs_attr *a = &name->st.attr;
+	static const struct timespec none;
+	int loose = S_ISDIR(a->mode) && is_volatile(t, name);
+	/* what comes and goes there isn't logged, nor are these then */
+	struct timespec m = loose ? none : a->mtime;
+	struct timespec c = loose ? none : a->ctime;
 	char *text;
 	int rc;
 
-	if (S_ISREG(a->mode))
-		data = hash_data(t->core, st);
-	if (S_ISLNK(a->mode)) {
-		rc = rs_core_readlink(t->core, st->ino, target);
-		assert(rc == 0);
-	}
 	rc = asprintf(&text,
 		      "/%s ino=%llu mode=%o uid=%u gid=%u nlink=%u rdev=%llx "
 		      "size=%llu blocks=%llu a=%lld.%09ld m=%lld.%09ld "
 		      "c=%lld.%09ld data=%016llx x=%016llx -> %s",
-		      path, (unsigned long long)st->ino, a->mode, a->uid,
-		      a->gid, a->nlink, (unsigned long long)a->rdev,
+		      name->path, (unsigned long long)name->st.ino, a->mode,
+		      a->uid, a->gid, name->links, (unsigned long long)a->rdev,
 		      (unsigned long long)(S_ISDIR(a->mode) ? 0 : a->size),
 		      (unsigned long long)a->blocks, (long long)a->atime.tv_sec,
-		      a->atime.tv_nsec, (long long)a->mtime.tv_sec,
-		      a->mtime.tv_nsec, (long long)a->ctime.tv_sec,
-		      a->ctime.tv_nsec, (unsigned long long)data,
-		      (unsigned long long)hash_xattrs(t->core, st->ino),
-		      target);
+		      a->atime.tv_nsec, (long long)m.tv_sec, m.tv_nsec,
+		      (long long)c.tv_sec, c.tv_nsec,
+		      (unsigned long long)name->data,
+		      (unsigned long long)name->xattrs, name->target);
 	assert(rc > 0);
 	return text;
 }
 
-static int take_inode(void *arg, const char *path, const struct rs_stat *st,
-		      int first_name)
+static void add_line(struct snap *snap, const struct taking *t,
+		     const struct name *name)
 {
-	struct taking *t = arg;
-	struct snap *snap = t->snap;
 	struct snap_line *line;
 
-	(void)first_name;
 	if (snap->n == snap->cap) {
 		snap->cap = snap->cap ? 2 * snap->cap : 32;
 		snap->lines =
@@ -152,12 +280,11 @@ static int take_inode(void *arg, const char *path, const struct rs_stat *st,
 		assert(snap->lines);
 	}
 	line = &snap->lines[snap->n++];
-	line->ino = st->ino;
-	line->parent = *path ? parent_of(t, path) : 0;
-	line->text = line_text(t, path, st);
-	if (S_ISDIR(st->attr.mode))
-		add_dir(t, path, st->ino);
-	return 0;
+	line->ino = name->st.ino;
+	line->parent = name->parent;
+	line->is_dir = S_ISDIR(name->st.attr.mode);
+	line->path = strdup(name->path);
+	line->text = line_text(t, name);
 }
 
 static int by_text(const void *a, const void *b)
@@ -167,18 +294,23 @@ static int by_text(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-void snap_take(struct snap *snap, struct rs_core *core)
+void snap_take(struct snap *snap, struct rs_core *core, const struct snap *prev)
 {
-	struct rs_walk_ops ops = { .inode = take_inode };
-	struct taking t = { .snap = snap, .core = core };
+	struct rs_walk_ops ops = { .inode = take_name };
+	struct taking t = { .core = core };
 	size_t i;
 	int rc;
 
 	memset(snap, 0, sizeof(*snap));
 	rc = rs_core_walk(core, &ops, &t);
 	assert(rc == 0);
-	for (i = 0; i < t.n_dirs; i++)
-		free(t.dirs[i].path);
+	judge(&t, prev);
+	for (i = 0; i < t.n; i++) {
+		if (t.names[i].logged)
+			add_line(snap, &t, &t.names[i]);
+		free(t.names[i].path);
+	}
+	free(t.names);
 	qsort(snap->lines, snap->n, sizeof(*snap->lines), by_text);
 	snap->hash = FNV_BASE;
 	for (i = 0; i < snap->n; i++)
@@ -190,10 +322,38 @@ void snap_release(struct snap *snap)
 {
 	size_t i;
 
-	for (i = 0; i < snap->n; i++)
+	for (i = 0; i < snap->n; i++) {
 		free(snap->lines[i].text);
+		free(snap->lines[i].path);
+	}
 	free(snap->lines);
 	memset(snap, 0, sizeof(*snap));
+}
+
+static int has_name(const struct snap *snap, const struct snap_line *line)
+{
+	size_t i;
+
+	for (i = 0; i < snap->n; i++)
+		if (snap->lines[i].ino == line->ino &&
+		    !strcmp(snap->lines[i].path, line->path))
+			return 1;
+	return 0;
+}
+
+int snap_is_between(const struct snap *got, const struct snap *a,
+		    const struct snap *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->n; i++)
+		if (!has_name(got, &a->lines[i]))
+			return 0;
+	for (i = 0; i < got->n; i++)
+		if (!has_name(a, &got->lines[i]) &&
+		    !has_name(b, &got->lines[i]))
+			return 0;
+	return 1;
 }
 
 uint64_t snap_view(const struct snap *snap, uint64_t ino)

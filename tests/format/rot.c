@@ -130,7 +130,7 @@ static int judge(struct rot_store *store, struct totals *totals)
 		failed = judge_refused(store, rc, &rep, totals);
 		goto out;
 	}
-	snap_take(&snap, core);
+	snap_take(&snap, core, NULL);
 	rs_core_free(core);
 	rs_journal_close(j);
 	if (rep.quarantined || rep.n_findings || rot_has_eio(&snap))

@@ -62,7 +62,7 @@ static void note(struct making *m, int commit)
 	struct play *play = &m->store->play;
 	int rc;
 
-	snap_take(&play->snaps[play->n_snaps++], m->core);
+	snap_take(&play->snaps[play->n_snaps++], m->core, NULL);
 	rc = rs_core_walk(m->core, &walk, m);
 	assert(rc == 0);
 	if (commit) {
