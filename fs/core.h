@@ -357,6 +357,15 @@ struct rs_core_status {
 	uint64_t suspects;
 	int locked; /* all of it is locked in RAM */
 };
+/*
+ * New limits while it serves; 0 leaves one as it is. All or nothing. -EBUSY:
+ * less than is in use; of RAM, than what can't be dropped.
+ */
+struct rs_limits {
+	uint64_t ram, capacity, inodes;
+};
+RS_MUST_USE int rs_core_set_limits(struct rs_core *core,
+				   const struct rs_limits *limits);
 void rs_core_status(struct rs_core *core, struct rs_core_status *ret);
 /* Drop cold, folded, unneeded data until at most target bytes are kept. */
 uint64_t rs_core_shrink(struct rs_core *core, uint64_t target);

@@ -270,3 +270,35 @@ void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
 	ret->locked = !core->mem.unlocked;
 	rs_core_unlock(core);
 }
+
+/* What is cold already could go; try to have only what can't. */
+static int ram_can_be(struct rs_core *core, uint64_t ram)
+{
+	uint64_t limit = ram - ram / RESERVE_PART;
+	uint64_t used = rs_mem_used(&core->mem);
+
+	if (used > limit)
+		rs_clock_evict(core, used - limit);
+	return rs_mem_used(&core->mem) <= limit;
+}
+
+int rs_core_set_limits(struct rs_core *core, const struct rs_limits *limits)
+{
+	int err = 0;
+
+	rs_core_lock(core);
+	if (limits->capacity && used_pages(core) > limits->capacity / RS_PAGE)
+		err = -EBUSY;
+	if (!err && limits->inodes && inodes_used(core) > limits->inodes)
+		err = -EBUSY;
+	if (!err && limits->ram && !ram_can_be(core, limits->ram))
+		err = -EBUSY;
+	if (!err && limits->ram)
+		core->cfg.ram = limits->ram;
+	if (!err && limits->capacity)
+		core->cfg.capacity = limits->capacity;
+	if (!err && limits->inodes)
+		core->cfg.inodes = limits->inodes;
+	rs_core_unlock(core);
+	return err;
+}

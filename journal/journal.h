@@ -62,6 +62,15 @@ RS_MUST_USE int rs_journal_init_store(const struct rs_store_spec *spec,
 				      int *ret_cow);
 
 /*
+ * SERVE: make the store larger than it was made for: disk space and marker,
+ * durable on return. Never makes it smaller: what is less than it has is left
+ * as it is. One caller at a time. Errors: -ENOSPC (nothing has changed),
+ * -EINVAL (sizes), -EOPNOTSUPP (the filesystem can't reserve), -errno.
+ */
+RS_MUST_USE int rs_journal_grow(struct rs_journal *j, uint64_t capacity,
+				uint64_t inodes);
+
+/*
  * Lock (flock on rspool.id: -EBUSY, *ret_owner gets the pid when known),
  * read the marker, check the store, open ring and store, find the chain. For
  * SERVE and RECOVER flush ring and store once before anything counts as

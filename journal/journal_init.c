@@ -13,16 +13,6 @@
 
 #include "journal/journal_p.h"
 
-/*
- * What the store's file is given at once (G10): the bodies and an eighth for
- * their keys, trailers and half-full pages; for an inode its record, its
- * entry and a share of their pages.
- */
-static uint64_t reserve_for(const struct rs_store_spec *spec)
-{
-	return spec->capacity + spec->capacity / 8 + spec->inodes * 1024;
-}
-
 static int sizes_ok(const struct rs_store_spec *spec)
 {
 	uint64_t least =
@@ -170,8 +160,9 @@ static int make_files(struct made *m, int *ret_cow)
 	if (err < 0)
 		return err;
 	spec->seam->now(spec->seam->ctx, CLOCK_REALTIME, &now);
-	err = rs_store_create(spec->dir, m->crypto, m->id, spec->uid, spec->gid,
-			      &now, reserve_for(spec));
+	err = rs_store_create(
+		spec->dir, m->crypto, m->id, spec->uid, spec->gid, &now,
+		rs_journal_reserve_for(spec->capacity, spec->inodes));
 	if (err < 0)
 		return err;
 	m->store = 1;

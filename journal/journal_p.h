@@ -198,6 +198,13 @@ void rs_journal_abandon(struct rs_journal *j);
 /* Look through the frames found at open for the ceiling, if not done yet. */
 RS_MUST_USE int rs_journal_know_ceiling(struct rs_journal *j);
 /*
+ * What data.mdb is given at once (G10): the bodies and an eighth for their
+ * keys, trailers and half-full pages; for an inode its record, its entry and
+ * a share of their pages.
+ */
+uint64_t rs_journal_reserve_for(uint64_t capacity, uint64_t inodes);
+
+/*
  * flock on DIR/rspool.id. -EBUSY: *ret_owner is the pid, 0 if not known.
  */
 RS_MUST_USE int rs_journal_lock_store(int dirfd, int shared, pid_t *ret_owner,

@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -155,7 +156,8 @@ static int write_flushed(int fd, const uint8_t *buf, size_t len)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int replace(int dirfd, const uint8_t *buf)
+/* ret_lockfd may be NULL */
+static int replace(int dirfd, const uint8_t *buf, int *ret_lockfd)
 {
 	static const char tmp[] = RS_MARKER_NAME ".new";
 	RS_AUTO_FD int fd = -1;
@@ -165,16 +167,22 @@ static int replace(int dirfd, const uint8_t *buf)
 	if (fd < 0)
 		return -errno;
 	err = write_flushed(fd, buf, MARKER_LEN);
+	if (err == 0 && ret_lockfd && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		err = -errno;
 	if (err == 0 && renameat(dirfd, tmp, dirfd, RS_MARKER_NAME) < 0)
 		err = -errno;
 	if (err < 0) {
 		unlinkat(dirfd, tmp, 0);
 		return err;
 	}
+	/* from here on it is the marker, whatever else fails */
+	if (ret_lockfd)
+		*ret_lockfd = rs_steal_fd(&fd);
 	return fsync(dirfd) < 0 ? -errno : 0;
 }
 
-int rs_marker_write(int dirfd, const struct rs_marker *marker)
+static int write_marker(int dirfd, const struct rs_marker *marker,
+			int *ret_lockfd)
 {
 	uint8_t *buf = malloc(MARKER_LEN);
 	int err;
@@ -182,7 +190,18 @@ int rs_marker_write(int dirfd, const struct rs_marker *marker)
 	if (!buf)
 		return -ENOMEM;
 	encode(marker, buf);
-	err = replace(dirfd, buf);
+	err = replace(dirfd, buf, ret_lockfd);
 	free(buf);
 	return err;
+}
+
+int rs_marker_write(int dirfd, const struct rs_marker *marker)
+{
+	return write_marker(dirfd, marker, NULL);
+}
+
+int rs_marker_replace(int dirfd, const struct rs_marker *marker,
+		      int *ret_lockfd)
+{
+	return write_marker(dirfd, marker, ret_lockfd);
 }

@@ -33,5 +33,12 @@ struct rs_marker {
 RS_MUST_USE int rs_marker_read(int dirfd, struct rs_marker *ret_marker);
 /* Write it durably: temporary file, flush, rename, flush of the directory. */
 RS_MUST_USE int rs_marker_write(int dirfd, const struct rs_marker *marker);
+/*
+ * The same for a store that is in use: the new file is locked (flock) before
+ * it takes the name, so that nobody can come in between. *ret_lockfd: its
+ * descriptor, which holds the lock.
+ */
+RS_MUST_USE int rs_marker_replace(int dirfd, const struct rs_marker *marker,
+				  int *ret_lockfd);
 
 #endif

@@ -198,7 +198,33 @@ void rs_store_space(struct rs_store *store, uint64_t *ret_used,
 	if (rs_kv_used(store->kv, &used) < 0)
 		used = 0;
 	*ret_used = used;
+	pthread_mutex_lock(&store->lock);
 	*ret_reserved = store->reserved;
+	pthread_mutex_unlock(&store->lock);
+}
+
+/*
+ * LMDB writes pages by their number and never asks how long the file is. Not
+ * posix_fallocate(3): where the filesystem can't, that reads and writes back
+ * bytes, under the hands of a checkpoint.
+ */
+int rs_store_reserve(struct rs_store *store, uint64_t bytes)
+{
+	char data[PATH_MAX];
+	RS_AUTO_FD int fd = -1;
+	int err;
+
+	err = rs_store_path(store->dir, "data.mdb", data);
+	if (err)
+		return err;
+	fd = open(data, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fallocate(fd, 0, 0, (off_t)bytes) < 0 || fsync(fd) < 0)
+		return -errno;
+	pthread_mutex_lock(&store->lock);
+	if (store->reserved < bytes)
+		store->reserved = bytes;
+	pthread_mutex_unlock(&store->lock);
+	return 0;
 }
 
 void rs_store_note_bad(struct rs_store *store, uint64_t ino, const char *why)

@@ -91,6 +91,12 @@ void rs_store_space(struct rs_store *store, uint64_t *ret_used,
 		    uint64_t *ret_reserved);
 
 /*
+ * Give data.mdb so much disk space in all, durable. Also while it is
+ * written to. -ENOSPC, -EOPNOTSUPP (the filesystem can't), -errno.
+ */
+RS_MUST_USE int rs_store_reserve(struct rs_store *store, uint64_t bytes);
+
+/*
  * Metadata, in this order: every inode, every entry, links, xattrs. A
  * callback's non-zero value ends the walk and is returned. A value that does
  * not prove itself: finding, and -EUCLEAN at the end of the walk.

@@ -7,6 +7,7 @@
 
 #include "tools/cmd.h"
 #include "tools/lib_conf.h"
+#include "tools/lib_limit.h"
 #include "tools/lib_mnt.h"
 #include "tools/lib_place.h"
 #include "tools/lib_progress.h"
@@ -17,11 +18,6 @@
 /* A file for each this many bytes: a message and its envelope of 16K. */
 #define BYTES_PER_INODE 8192u
 #define INODES_LEAST 16384u
-/* Less than that is a slip of the unit. */
-#define CAPACITY_MIN (UINT64_C(1) << 20)
-
-/* As the daemon's option inodes=. */
-#define INODES_MIN 64u
 
 static int size_arg(const char *name, const char *text, uint64_t *ret)
 {
@@ -46,7 +42,7 @@ static int take_sizes(const struct rs_args *args, struct rs_store_spec *spec)
 	code = size_arg("ring-size", args->ring_size, &spec->ring_size);
 	if (!code)
 		code = size_arg("capacity", args->capacity, &spec->capacity);
-	if (!code && spec->capacity < CAPACITY_MIN)
+	if (!code && spec->capacity < RS_CAPACITY_MIN)
 		code = rs_say_usage("option '--capacity %s' is less than 1M",
 				    args->capacity);
 	spec->inodes = spec->capacity / BYTES_PER_INODE;
@@ -54,11 +50,43 @@ static int take_sizes(const struct rs_args *args, struct rs_store_spec *spec)
 		spec->inodes = INODES_LEAST;
 	if (!code)
 		code = size_arg("inodes", args->inodes, &spec->inodes);
-	if (!code && spec->inodes < INODES_MIN)
+	if (!code && spec->inodes < RS_INODES_MIN)
 		code = rs_say_usage("option '--inodes %s' is less than %u",
-				    args->inodes, INODES_MIN);
+				    args->inodes, RS_INODES_MIN);
 	spec->ring_size = rs_align_up(spec->ring_size, RS_PAGE);
 	return code;
+}
+
+/* RAM that an inode takes at least, as fs/quota.c counts. */
+#define INODE_RAM 512u
+
+/*
+ * All metadata stays in RAM: more files than fit in it are a promise that no
+ * mount could keep. ram: of the configuration file, or NULL.
+ */
+static int fit_ram(const struct rs_args *args, const char *ram,
+		   struct rs_store_spec *spec)
+{
+	const char *by = "option ram=";
+	uint64_t limit, most;
+
+	if (!ram || rs_size_parse(ram, &limit))
+		limit = rs_limit_memory(&by) / 2; /* the default of ram= */
+	most = limit / INODE_RAM;
+	if (spec->inodes <= most)
+		return 0;
+	if (!args->inodes) {
+		spec->inodes = most > INODES_LEAST ? most : INODES_LEAST;
+		return 0;
+	}
+	if (ram)
+		return rs_say_usage("option '--inodes %s' does not fit in"
+				    " 'ram=%s', %llu do",
+				    args->inodes, ram,
+				    (unsigned long long)most);
+	rs_say("warning: %llu files need more memory than the %s has for them",
+	       (unsigned long long)spec->inodes, by);
+	return 0;
 }
 
 static int check_place(const char *what, const char *path)
@@ -173,7 +201,7 @@ static int make(struct rs_store_spec *spec)
 	return RS_EXIT_OK;
 }
 
-static int run_in(const char *dir, const struct rs_args *args)
+static int run_in(const char *dir, const struct rs_args *args, const char *ram)
 {
 	char *ring = NULL;
 	uint8_t key[RS_KEY_LEN];
@@ -185,6 +213,8 @@ static int run_in(const char *dir, const struct rs_args *args)
 	int code;
 
 	code = take_sizes(args, &spec);
+	if (!code)
+		code = fit_ram(args, ram, &spec);
 	if (!code)
 		code = check_place("store", spec.dir);
 	if (!code && args->ring) {
@@ -205,6 +235,7 @@ static int run_in(const char *dir, const struct rs_args *args)
 static int run(const struct rs_args *args)
 {
 	char *ring = NULL, *key = NULL, *capacity = NULL, *inodes = NULL;
+	char *ram;
 	struct rs_args all = *args;
 	struct rs_conf conf;
 	int code;
@@ -228,7 +259,9 @@ static int run(const struct rs_args *args)
 		inodes = rs_conf_option(&conf, "inodes");
 		all.inodes = inodes;
 	}
-	code = run_in(conf.store, &all);
+	ram = rs_conf_option(&conf, "ram");
+	code = run_in(conf.store, &all, ram);
+	free(ram);
 	free(ring);
 	free(key);
 	free(capacity);

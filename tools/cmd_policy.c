@@ -172,6 +172,56 @@ static int set_interval(const char *mnt, int fd, const char *word)
 	return code;
 }
 
+/* "ram=2G" and the like: those of the mount, as its options. */
+static const char *const sizes[] = { "ram", "capacity", "inodes" };
+
+static int size_index(const char *word)
+{
+	const char *end = strchr(word, '=');
+	size_t i;
+
+	for (i = 0; end && i < RS_ARRAY_LEN(sizes); i++)
+		if (strlen(sizes[i]) == (size_t)(end - word) &&
+		    !strncmp(word, sizes[i], (size_t)(end - word)))
+			return (int)i;
+	return -1;
+}
+
+static int put_size(json_t *req, const char *word)
+{
+	int i = size_index(word);
+	uint64_t v;
+
+	if (i < 0)
+		return rs_say_usage("policy: '%s' stands amid sizes of the"
+				    " mount",
+				    word);
+	if (rs_size_parse(strchr(word, '=') + 1, &v))
+		return rs_say_usage("policy: '%s' is no size such as 256M",
+				    word);
+	json_object_set_new(req, sizes[i], json_integer((json_int_t)v));
+	return 0;
+}
+
+/* -1: pos[1] is none of these. */
+static int set_sizes(const struct rs_args *args, int fd)
+{
+	json_t *req, *reply;
+	int code = 0, i;
+
+	if (size_index(args->pos[1]) < 0)
+		return -1;
+	req = json_pack("{s:s}", "cmd", "sizes");
+	for (i = 1; !code && i < args->n; i++)
+		code = put_size(req, args->pos[i]);
+	if (!code)
+		code = ask(args->pos[0], fd, req, &reply);
+	json_decref(req);
+	if (!code)
+		json_decref(reply);
+	return code;
+}
+
 static int show_all(const struct rs_args *args, int fd)
 {
 	json_t *req = json_pack("{s:s}", "cmd", "policy"), *reply;
@@ -235,6 +285,8 @@ static int run(const struct rs_args *args)
 	if (args->n == 1)
 		return show_all(args, fd);
 	code = args->n == 2 ? set_interval(args->pos[0], fd, args->pos[1]) : -1;
+	if (code < 0)
+		code = set_sizes(args, fd);
 	return code < 0 ? one_dir(args, mnt, fd) : code;
 }
 
@@ -253,7 +305,8 @@ const struct rs_cmd rs_cmd_policy = {
 		"Returns when all of it is on disk. It is kept in the store,"
 		" but at the next mount\n"
 		"the configuration wins. flush_interval=MS in place of PATH"
-		" sets that of the mount.",
+		" sets that of the mount,\n"
+		"as do ram=SIZE, capacity=SIZE and inodes=N.",
 	.options = RS_O_JSON,
 	.min = 1,
 	.max = 6,

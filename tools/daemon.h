@@ -62,13 +62,20 @@ struct rs_daemon {
  */
 RS_MUST_USE int rs_daemon_check(struct rs_daemon *d, const char *store,
 				const char *mnt);
-/* Limits against marker, machine and what is loaded; fills core's. */
-RS_MUST_USE int rs_daemon_limits(struct rs_daemon *d,
-				 const struct rs_marker *marker,
-				 struct rs_core_cfg *cfg);
-RS_MUST_USE int rs_daemon_fits(struct rs_daemon *d);
 void rs_daemon_warn(struct rs_daemon *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* ---- daemon_size.c ---- */
+/*
+ * Options against marker and machine, the store made larger if they say so;
+ * fills cfg's ram, capacity and inodes. 0 or an exit code; the reason was
+ * said.
+ */
+RS_MUST_USE int rs_daemon_limits(struct rs_daemon *d, struct rs_core_cfg *cfg);
+/* They against what was loaded. */
+RS_MUST_USE int rs_daemon_fits(struct rs_daemon *d);
+/* The answer to the command sizes. */
+json_t *rs_daemon_sizes(struct rs_daemon *d, const struct rs_limits *limits);
 
 /* ---- daemon_run.c ---- */
 /*

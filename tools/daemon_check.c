@@ -9,17 +9,10 @@
 #include <sys/stat.h>
 
 #include "tools/daemon.h"
-#include "tools/lib_limit.h"
 #include "tools/lib_key.h"
 #include "tools/lib_mnt.h"
 #include "tools/lib_place.h"
 #include "tools/lib_say.h"
-#include "tools/lib_size.h"
-
-/* Beside `ram`: two group segments, frames in flight, threads, LMDB. */
-#define OVERHEAD (UINT64_C(48) << 20)
-/* Rough cost of an inode and its name in RAM, for the default of ram=. */
-#define INODE_RAM 512u
 
 void rs_daemon_warn(struct rs_daemon *d, const char *fmt, ...)
 {
@@ -192,94 +185,5 @@ int rs_daemon_check(struct rs_daemon *d, const char *store, const char *mnt)
 		code = check_inside(d);
 	if (!code)
 		code = check_key(d);
-	return code;
-}
-
-static int over_marker(const char *name, uint64_t asked, uint64_t made)
-{
-	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
-
-	if (asked <= made)
-		return 0;
-	return rs_say_usage("option '%s=%s' is more than the store was made"
-			    " for (%s)",
-			    name, rs_size_text(asked, a),
-			    rs_size_text(made, b));
-}
-
-/* Everything in RAM, the ring's frames until they are folded, a reserve. */
-static uint64_t ram_wanted(const struct rs_marker *marker,
-			   const struct rs_core_cfg *cfg)
-{
-	uint64_t need = cfg->capacity + cfg->capacity / 16 + marker->ring_size +
-			cfg->inodes * INODE_RAM;
-
-	return need + need / 8 + OVERHEAD;
-}
-
-static int choose_ram(struct rs_daemon *d, const struct rs_marker *marker,
-		      const struct rs_core_cfg *cfg, uint64_t *ret_ram)
-{
-	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
-	const char *by;
-	uint64_t limit = rs_limit_memory(&by);
-	uint64_t need = ram_wanted(marker, cfg);
-
-	if (!d->opts.ram) {
-		/* as much as the spool can need, at most half of what is */
-		*ret_ram = need < limit / 2 ? need : limit / 2;
-		return 0;
-	}
-	if (d->opts.ram + OVERHEAD > limit - limit / 20) {
-		rs_say("option 'ram=%s' and %s beside it are more than the %s"
-		       " has (%s)",
-		       rs_size_text(d->opts.ram, a), "48M", by,
-		       rs_size_text(limit, b));
-		return RS_EXIT_FAILED;
-	}
-	*ret_ram = d->opts.ram;
-	return 0;
-}
-
-int rs_daemon_limits(struct rs_daemon *d, const struct rs_marker *marker,
-		     struct rs_core_cfg *cfg)
-{
-	const struct rs_opts *opts = &d->opts;
-	int code;
-
-	code = over_marker("capacity", opts->capacity, marker->capacity);
-	if (!code)
-		code = over_marker("inodes", opts->inodes, marker->inodes);
-	if (code)
-		return code;
-	cfg->capacity = opts->capacity ? opts->capacity : marker->capacity;
-	cfg->inodes = opts->inodes ? opts->inodes : marker->inodes;
-	return choose_ram(d, marker, cfg, &cfg->ram);
-}
-
-static int too_much(const char *what, uint64_t have, const char *option,
-		    uint64_t limit)
-{
-	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
-
-	if (have <= limit)
-		return 0;
-	rs_say("the spool %s %s, more than %s=%s allows: give it more", what,
-	       rs_size_text(have, a), option, rs_size_text(limit, b));
-	return RS_EXIT_FAILED;
-}
-
-int rs_daemon_fits(struct rs_daemon *d)
-{
-	struct rs_core_status st;
-	int code;
-
-	rs_core_status(d->core, &st);
-	code = too_much("holds", st.data_bytes, "capacity", st.capacity);
-	if (!code)
-		code = too_much("has files:", st.inodes, "inodes",
-				st.inodes_max);
-	if (!code)
-		code = too_much("needs in memory", st.ram_bytes, "ram", st.ram);
 	return code;
 }

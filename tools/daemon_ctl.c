@@ -220,6 +220,8 @@ static json_t *answer(struct rs_daemon *d, const char *line, size_t len)
 		return do_umount(d, &req);
 	case RS_CTL_FLUSH_INTERVAL:
 		return do_interval(d, &req);
+	case RS_CTL_SIZES:
+		return rs_daemon_sizes(d, &req.sizes);
 	case RS_CTL_POLICY:
 		return rs_daemon_policy(d, &req);
 	}

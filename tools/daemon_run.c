@@ -172,7 +172,7 @@ static int load_core(struct rs_daemon *d)
 	};
 	int code, err;
 
-	code = rs_daemon_limits(d, rs_journal_marker(d->journal), &cfg);
+	code = rs_daemon_limits(d, &cfg);
 	if (code)
 		return code;
 	err = rs_core_new(&cfg, &d->core);

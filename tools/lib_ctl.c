@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "tools/lib_policy.h"
+#include "tools/lib_size.h"
 
 static const struct {
 	const char *name;
@@ -19,6 +20,7 @@ static const struct {
 	{ "umount", RS_CTL_UMOUNT },
 	{ "flush_interval", RS_CTL_FLUSH_INTERVAL },
 	{ "policy", RS_CTL_POLICY },
+	{ "sizes", RS_CTL_SIZES },
 };
 
 static int decode_cmd(json_t *object, enum rs_ctl_cmd *ret)
@@ -47,6 +49,33 @@ static int decode_ms(json_t *object, struct rs_ctl_req *req,
 		return -EINVAL;
 	req->ms = (unsigned int)v;
 	return 0;
+}
+
+static int decode_size(json_t *object, const char *key, uint64_t lo,
+		       uint64_t *ret)
+{
+	json_t *v = json_object_get(object, key);
+
+	if (!v)
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < (json_int_t)lo)
+		return -EINVAL;
+	*ret = (uint64_t)json_integer_value(v);
+	return 0;
+}
+
+static int decode_sizes(json_t *object, struct rs_ctl_req *req,
+			const char **ret_why)
+{
+	struct rs_limits *to = &req->sizes;
+
+	*ret_why = "one of ram from 16M, capacity from 1M and inodes from 64"
+		   " is wanted";
+	if (decode_size(object, "ram", RS_RAM_MIN, &to->ram) ||
+	    decode_size(object, "capacity", RS_CAPACITY_MIN, &to->capacity) ||
+	    decode_size(object, "inodes", RS_INODES_MIN, &to->inodes))
+		return -EINVAL;
+	return to->ram || to->capacity || to->inodes ? 0 : -EINVAL;
 }
 
 static int decode_path(json_t *object, struct rs_ctl_req *req,
@@ -139,6 +168,8 @@ static int decode(json_t *object, struct rs_ctl_req *req, const char **ret_why)
 	req->fast = json_is_true(fast);
 	if (req->cmd == RS_CTL_FLUSH_INTERVAL)
 		return decode_ms(object, req, ret_why);
+	if (req->cmd == RS_CTL_SIZES)
+		return decode_sizes(object, req, ret_why);
 	if (req->cmd != RS_CTL_POLICY)
 		return 0;
 	err = decode_path(object, req, ret_why);

@@ -5,6 +5,7 @@
  *	{"cmd":"sync"}
  *	{"cmd":"umount","fast":false}
  *	{"cmd":"flush_interval","ms":500}
+ *	{"cmd":"sizes","ram":N,"capacity":N,"inodes":N}    one or more of them
  *	{"cmd":"policy"}                    what directories have, a list
  *	{"cmd":"policy","path":"/q"}        one of them
  *	{"cmd":"policy","path":"/q","set":{"policy":"rename","dirsync":"caller",
@@ -40,12 +41,14 @@ enum rs_ctl_cmd {
 	RS_CTL_UMOUNT,
 	RS_CTL_FLUSH_INTERVAL,
 	RS_CTL_POLICY,
+	RS_CTL_SIZES,
 };
 
 struct rs_ctl_req {
 	enum rs_ctl_cmd cmd;
 	int fast;	 /* UMOUNT: leave the checkpoint to the next mount */
 	unsigned int ms; /* FLUSH_INTERVAL */
+	struct rs_limits sizes;	  /* SIZES; 0: not asked for */
 	char path[PATH_MAX];	  /* POLICY: from the mount's root, or "" */
 	struct rs_policy_set set; /* POLICY: what 0: only asked for */
 };

@@ -11,10 +11,6 @@
 #include "tools/lib_say.h"
 #include "tools/lib_size.h"
 
-/* Less than this holds no spool that works; bytes. */
-#define RAM_MIN (UINT64_C(16) << 20)
-#define CAPACITY_MIN (UINT64_C(1) << 20)
-#define INODES_MIN 64u
 /* More memory than machines have, 256 TiB: a slip of the unit. */
 #define BYTES_MAX (UINT64_C(1) << 48)
 #define INODES_MAX (UINT64_C(1) << 32)
@@ -55,6 +51,14 @@ static int take_size(const struct taking *t)
 
 	if (err == -EINVAL)
 		return bad(t, "a size such as 256M");
+	if ((err || v < t->def->lo || v > t->def->hi) &&
+	    !strcmp(t->def->arg, "N")) {
+		snprintf(t->why, RS_WHY_MAX,
+			 "'%s' makes no sense, it goes from %llu to %llu",
+			 t->value, (unsigned long long)t->def->lo,
+			 (unsigned long long)t->def->hi);
+		return -EINVAL;
+	}
 	if (err || v < t->def->lo || v > t->def->hi) {
 		snprintf(t->why, RS_WHY_MAX,
 			 "'%s' makes no sense, it goes from %s to %s", t->value,
@@ -173,11 +177,11 @@ static const struct option_def defs[] = {
 	  take_number, AT(flush_interval), RS_FLUSH_INTERVAL_MIN,
 	  RS_FLUSH_INTERVAL_MAX },
 	{ "ram", "SIZE", "memory that the daemon keeps", take_size, AT(ram),
-	  RAM_MIN, BYTES_MAX },
+	  RS_RAM_MIN, BYTES_MAX },
 	{ "capacity", "SIZE", "bytes that the spool may hold", take_size,
-	  AT(capacity), CAPACITY_MIN, BYTES_MAX },
+	  AT(capacity), RS_CAPACITY_MIN, BYTES_MAX },
 	{ "inodes", "N", "files that the spool may hold", take_size, AT(inodes),
-	  INODES_MIN, INODES_MAX },
+	  RS_INODES_MIN, INODES_MAX },
 	{ "ring", "FILE", "the ring, when it is on another disk", take_path,
 	  AT(ring), 0, 0 },
 	{ "key", "FILE", "the site key of the store", take_path, AT(key), 0,

@@ -6,6 +6,11 @@
 
 #include "include/rs_base.h"
 
+/* Less than this holds no spool that works, or is a slip of the unit. */
+#define RS_RAM_MIN (UINT64_C(16) << 20)
+#define RS_CAPACITY_MIN (UINT64_C(1) << 20)
+#define RS_INODES_MIN 64u
+
 /*
  * "4096", "64K", "256M", "1G", "2T" (powers of 1024; lower case too).
  * Errors: -EINVAL (no number, something behind it), -ERANGE (over 2^63-1).
