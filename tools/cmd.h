@@ -12,6 +12,7 @@ struct rs_args {
 	int n;
 	int json, fast, dry_run, list, accept, xattr, unprotect;
 	const char *to, *key, *ring, *ring_size, *capacity, *inodes;
+	const char *seconds;
 	const char *options; /* -o */
 };
 
@@ -31,6 +32,7 @@ enum rs_cmd_opt {
 	RS_O_MOUNT = 1 << 11,
 	RS_O_XATTR = 1 << 12,
 	RS_O_UNPROTECT = 1 << 13,
+	RS_O_SECONDS = 1 << 14,
 };
 
 struct rs_cmd {
@@ -45,6 +47,6 @@ struct rs_cmd {
 
 extern const struct rs_cmd rs_cmd_init, rs_cmd_mount, rs_cmd_umount,
 	rs_cmd_status, rs_cmd_sync, rs_cmd_recover, rs_cmd_verify, rs_cmd_dump,
-	rs_cmd_check, rs_cmd_policy, rs_cmd_import, rs_cmd_export;
+	rs_cmd_check, rs_cmd_policy, rs_cmd_import, rs_cmd_export, rs_cmd_bench;
 
 #endif

@@ -11,6 +11,7 @@ static const struct rs_cmd *const commands[] = {
 	&rs_cmd_init,  &rs_cmd_mount,	&rs_cmd_umount, &rs_cmd_status,
 	&rs_cmd_sync,  &rs_cmd_recover, &rs_cmd_verify, &rs_cmd_dump,
 	&rs_cmd_check, &rs_cmd_policy,	&rs_cmd_import, &rs_cmd_export,
+	&rs_cmd_bench,
 };
 
 /* Every option that any verb has; val is its bit. 'o' stands for -o. */
@@ -26,6 +27,7 @@ static const struct {
 	{ RS_O_RING, "ring", "FILE", "the ring, when it is not in DIR" },
 	{ RS_O_KEY, "key", "FILE", "the site key" },
 	{ RS_O_MOUNT, "options", "OPTIONS", "mount options, see rspoold(8)" },
+	{ RS_O_SECONDS, "seconds", "N", "how long for each (5)" },
 	{ RS_O_FAST, "fast", NULL, "leave the checkpoint to the next mount" },
 	{ RS_O_DRY_RUN, "dry-run", NULL, "report only, change nothing" },
 	{ RS_O_LIST, "list", NULL, "list what would come back" },
@@ -138,6 +140,9 @@ static void set_option(struct rs_args *args, enum rs_cmd_opt bit,
 		break;
 	case RS_O_MOUNT:
 		args->options = value;
+		break;
+	case RS_O_SECONDS:
+		args->seconds = value;
 		break;
 	}
 }
