@@ -194,9 +194,12 @@ static int start_daemon(struct bench *b, const char *policy)
 
 	snprintf(options, sizeof(options), "policy=%s", policy);
 	code = rs_mount_run(b->store, b->mnt, options);
-	if (code && code != RS_EXIT_DEGRADED)
+	if (code && code != RS_EXIT_DEGRADED && code != RS_EXIT_DAMAGE)
 		return code;
-	return rs_target_daemon(b->mnt, &b->fd, mnt);
+	/* it serves, and has to be ended, even over damage */
+	if (rs_target_daemon(b->mnt, &b->fd, mnt))
+		return RS_EXIT_FAILED;
+	return code == RS_EXIT_DAMAGE ? code : RS_EXIT_OK;
 }
 
 static int stop_daemon(struct bench *b)
