@@ -4,13 +4,15 @@
  * MODEL  open addressing over a fixed array; a key may stand in any of the
  * WINDOW slots from its hash on, so a look-up always reads these and there
  * is no chain that a removed entry could break. An entry dies by itself when
- * the log's durable number reaches its own: its slot is free then.
+ * its number is durable and its time is over; when there is no other slot,
+ * being durable is enough.
  *
  * `lost` is the highest number that found no slot: up to there the table
  * can't say what a thread has not changed.
  *
- * Numbers of threads are used again: an entry that outlived its thread makes
- * another one wait a little longer, never less.
+ * Numbers of threads are used again, but not within RS_CALLER_LINGER: the
+ * kernel goes through all others first. While it isn't durable an entry may
+ * be older; then it makes somebody wait longer, never less.
  */
 #include "fs/caller.h"
 
@@ -21,7 +23,8 @@
 #define WINDOW 8u
 
 struct slot {
-	uint64_t dir, number; /* number 0: free from the start */
+	uint64_t dir, number;
+	uint64_t until; /* ms; 0: was never used */
 	int32_t tid;
 };
 
@@ -78,49 +81,51 @@ static struct slot *find(struct rs_caller *caller, uint64_t dir, int32_t tid)
 
 	for (i = 0; i < WINDOW; i++) {
 		slot = slot_at(caller, dir, tid, i);
-		if (slot->number && slot->dir == dir && slot->tid == tid)
+		if (slot->until && slot->dir == dir && slot->tid == tid)
 			return slot;
 	}
 	return NULL;
 }
 
 static struct slot *find_free(struct rs_caller *caller, uint64_t dir,
-			      int32_t tid, uint64_t durable)
+			      int32_t tid, const struct rs_caller_now *now)
 {
-	struct slot *slot;
+	struct slot *slot, *spare = NULL;
 	size_t i;
 
 	for (i = 0; i < WINDOW; i++) {
 		slot = slot_at(caller, dir, tid, i);
-		if (slot->number <= durable)
+		if (slot->number > now->durable)
+			continue;
+		if (slot->until <= now->ms)
 			return slot;
+		spare = slot;
 	}
-	return NULL;
+	return spare;
 }
 
 void rs_caller_note(struct rs_caller *caller, uint64_t dir, int32_t tid,
-		    uint64_t number, uint64_t durable)
+		    uint64_t number, const struct rs_caller_now *now)
 {
 	struct slot *slot;
 
-	if (number <= durable)
-		return;
 	pthread_mutex_lock(&caller->lock);
 	slot = find(caller, dir, tid);
-	if (!slot)
-		slot = find_free(caller, dir, tid, durable);
-	if (slot && slot->dir == dir && slot->tid == tid &&
-	    slot->number > number)
+	if (slot && slot->number > number)
 		number = slot->number;
+	if (!slot)
+		slot = find_free(caller, dir, tid, now);
 	if (slot)
-		*slot = (struct slot){ dir, number, tid };
+		*slot = (struct slot){ dir, number, now->ms + RS_CALLER_LINGER,
+				       tid };
 	else if (caller->lost < number)
 		caller->lost = number;
 	pthread_mutex_unlock(&caller->lock);
 }
 
 enum rs_caller_answer rs_caller_ask(struct rs_caller *caller, uint64_t dir,
-				    int32_t tid, uint64_t durable,
+				    int32_t tid,
+				    const struct rs_caller_now *now,
 				    uint64_t *ret_number)
 {
 	enum rs_caller_answer answer = RS_CALLER_NONE;
@@ -128,11 +133,13 @@ enum rs_caller_answer rs_caller_ask(struct rs_caller *caller, uint64_t dir,
 
 	pthread_mutex_lock(&caller->lock);
 	slot = find(caller, dir, tid);
-	if (caller->lost > durable) {
+	if (caller->lost > now->durable) {
 		answer = RS_CALLER_UNKNOWN;
-	} else if (slot && slot->number > durable) {
+	} else if (slot && slot->number > now->durable) {
 		answer = RS_CALLER_OWN;
 		*ret_number = slot->number;
+	} else if (slot && slot->until > now->ms) {
+		answer = RS_CALLER_RECENT;
 	}
 	pthread_mutex_unlock(&caller->lock);
 	return answer;

@@ -10,8 +10,8 @@
  * MODEL
  *	create, rename ...	(directory, thread) -> frame, fs/caller.h
  *	OPENDIR			S = the directory's last change; whoever has
- *				changes of its own that aren't durable is
- *				answered when S is, all others at once
+ *				changed something there just now is answered
+ *				when S is durable, all others at once
  *	FSYNCDIR		waits for S and for what the caller itself has
  *				changed since; nothing is left as a rule
  *
@@ -23,7 +23,7 @@
  *    outside of our pid namespace; another thread opened the directory; it
  *    changed nothing; the table was full) FSYNCDIR is strict: all changes
  *    made before it.
- * I3 A reader's OPENDIR never waits.
+ * I3 The OPENDIR of who has changed nothing there never waits.
  * I4 After a failed flush OPENDIR succeeds and FSYNCDIR gives EIO.
  */
 #include "fs/ll_p.h"
@@ -38,23 +38,29 @@ int rs_ll_dirsync_init(struct rs_ll *ll)
 	return rs_caller_new(SLOTS, &ll->caller);
 }
 
-static uint64_t durable(struct rs_ll *ll)
+static enum rs_caller_answer ask(struct rs_ll *ll, fuse_ino_t dir, int32_t tid,
+				 uint64_t *ret_number)
 {
-	return rs_journal_durable(ll->journal);
+	const struct rs_caller_now now = { rs_journal_durable(ll->journal),
+					   rs_ll_now_ms() };
+
+	return rs_caller_ask(ll->caller, dir, tid, &now, ret_number);
 }
 
 void rs_ll_changed(fuse_req_t req, fuse_ino_t dir)
 {
 	struct rs_ll *ll = rs_ll_of(req);
 	int32_t tid = fuse_req_ctx(req)->pid;
+	struct rs_caller_now now;
 	uint64_t number;
 
+	/* number covers what others did before too, which does no harm */
 	if (!ll->journal || !tid ||
 	    !rs_core_dirsync_caller(ll->core, dir, &number))
 		return;
-	/* it covers what others did before too, which does no harm */
-	if (number)
-		rs_caller_note(ll->caller, dir, tid, number, durable(ll));
+	now.durable = rs_journal_durable(ll->journal);
+	now.ms = rs_ll_now_ms();
+	rs_caller_note(ll->caller, dir, tid, number, &now);
 }
 
 struct opening {
@@ -81,40 +87,40 @@ static void opened(struct rs_waiter *w, int err)
 	free(opening);
 }
 
+/* Has it changed something there just now? */
 static int has_own(struct rs_ll *ll, fuse_ino_t ino, int32_t tid)
 {
 	uint64_t number;
+	enum rs_caller_answer answer = ask(ll, ino, tid, &number);
 
-	return rs_caller_ask(ll->caller, ino, tid, durable(ll), &number) ==
-	       RS_CALLER_OWN;
+	return answer == RS_CALLER_OWN || answer == RS_CALLER_RECENT;
+}
+
+/* 0: the reply comes from the committer */
+static int park(struct rs_ll *ll, fuse_req_t req, struct rs_ll_dir *dir)
+{
+	struct opening *opening = malloc(sizeof(*opening));
+
+	if (!opening)
+		return -ENOMEM;
+	*opening = (struct opening){ { .fn = opened }, req, dir };
+	if (rs_journal_wait(ll->journal, dir->number, &opening->waiter) == 0)
+		return 0;
+	/* durable already; or broken, which FSYNCDIR will see */
+	free(opening);
+	return 1;
 }
 
 void rs_ll_open_dir(fuse_req_t req, fuse_ino_t ino, struct rs_ll_dir *dir)
 {
 	struct rs_ll *ll = rs_ll_of(req);
-	int32_t tid = fuse_req_ctx(req)->pid;
-	struct opening *opening;
 
-	if (!ll->journal || !tid ||
-	    !rs_core_dirsync_caller(ll->core, ino, &dir->number) ||
-	    !has_own(ll, ino, tid)) {
-		dir->opener = tid;
+	dir->opener = fuse_req_ctx(req)->pid;
+	if (ll->journal && dir->opener &&
+	    rs_core_dirsync_caller(ll->core, ino, &dir->number))
+		dir->own = has_own(ll, ino, dir->opener);
+	if (!dir->own || !dir->number || park(ll, req, dir))
 		rs_ll_reply_dir(req, dir);
-		return;
-	}
-	dir->opener = tid;
-	dir->own = 1;
-	opening = malloc(sizeof(*opening));
-	if (opening) {
-		*opening = (struct opening){ { .fn = opened }, req, dir };
-		/* 0: the reply comes from the committer */
-		if (rs_journal_wait(ll->journal, dir->number,
-				    &opening->waiter) == 0)
-			return;
-		free(opening);
-	}
-	/* durable, or broken, or no memory: FSYNCDIR will see */
-	rs_ll_reply_dir(req, dir);
 }
 
 uint64_t rs_ll_dirsync_number(fuse_req_t req, fuse_ino_t ino,
@@ -129,9 +135,9 @@ uint64_t rs_ll_dirsync_number(fuse_req_t req, fuse_ino_t ino,
 	if (!tid || dir->opener != tid ||
 	    !rs_core_dirsync_caller(ll->core, ino, &strict))
 		return rs_core_sync_number(ll->core, ino);
-	answer = rs_caller_ask(ll->caller, ino, tid, durable(ll), &own);
+	answer = ask(ll, ino, tid, &own);
 	if (answer == RS_CALLER_UNKNOWN ||
-	    (answer == RS_CALLER_NONE && !dir->own))
+	    (answer != RS_CALLER_OWN && !dir->own))
 		return strict;
 	return own > dir->number ? own : dir->number;
 }

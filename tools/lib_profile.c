@@ -56,13 +56,13 @@ static const char *const exim_why[] = {
 static const struct rs_rule opensmtpd_rules[] = {
 	{ .glob = "/queue/**", .policy = RS_POLICY_RENAME },
 	{ .glob = "/incoming/**", .policy = RS_POLICY_INTERVAL },
-	{ .glob = "/temp", .policy = RS_POLICY_INTERVAL },
+	{ .glob = "/temporary", .policy = RS_POLICY_INTERVAL },
 	{ .glob = "/purge/**", .policy = RS_POLICY_INTERVAL },
 };
 static const char *const opensmtpd_why[] = {
 	"a message is accepted by a rename into it, without any fsync",
 	"thrown away at each start; the rename out of it waits for all",
-	"bodies before that rename",
+	"bodies before that rename, thrown away at each start too",
 	"what is being removed",
 };
 

@@ -51,6 +51,11 @@ class Actor:
                 elif word == "create":
                     os.close(os.open(f"{path}/{rest[0]}",
                                      os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                elif word == "save":
+                    fresh = os.open(f"{path}/{rest[0]}",
+                                    os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+                    os.fsync(fresh)
+                    os.close(fresh)
                 elif word == "list":
                     os.listdir(path)
                 elif word == "sync":
@@ -124,6 +129,19 @@ def caller(path, disk):
     reader.hangs_in("sync")
     disk("thaw")
     reader.comes_back()
+    # its own change is durable before it opens, as sendmail's is, who syncs
+    # the renamed file first: the wait for the others is in the open too
+    one.does("save g")
+    disk("freeze")
+    other.does("create h")
+    one.hangs_in("open")
+    disk("thaw")
+    one.comes_back()
+    disk("freeze")
+    other.does("create i")
+    one.does("sync")
+    one.does("close")
+    disk("thaw")
     # a directory that is kept open
     disk("freeze")
     reader.does("create f")

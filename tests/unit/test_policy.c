@@ -314,68 +314,70 @@ static void settings_are_read(void **state)
 	assert_int_equal(req.set.limit, 70000);
 }
 
+static enum rs_caller_answer ask(struct rs_caller *caller, uint64_t dir,
+				 int32_t tid, uint64_t durable, uint64_t ms,
+				 uint64_t *number)
+{
+	const struct rs_caller_now now = { durable, ms };
+
+	return rs_caller_ask(caller, dir, tid, &now, number);
+}
+
 static void own_changes_are_known(void **state)
 {
+	const struct rs_caller_now now = { 4, 1000 };
 	struct rs_caller *caller;
-	uint64_t number = 0;
+	uint64_t n = 0;
 
 	(void)state;
 	assert_int_equal(rs_caller_new(64, &caller), 0);
-	assert_int_equal(rs_caller_ask(caller, 1, 100, 0, &number),
-			 RS_CALLER_NONE);
-	rs_caller_note(caller, 1, 100, 5, 4);
-	rs_caller_note(caller, 1, 101, 6, 4);
-	rs_caller_note(caller, 2, 100, 7, 4);
-	assert_int_equal(rs_caller_ask(caller, 1, 100, 4, &number),
-			 RS_CALLER_OWN);
-	assert_int_equal(number, 5);
-	assert_int_equal(rs_caller_ask(caller, 2, 100, 4, &number),
-			 RS_CALLER_OWN);
-	assert_int_equal(number, 7);
-	assert_int_equal(rs_caller_ask(caller, 2, 101, 4, &number),
-			 RS_CALLER_NONE);
+	assert_int_equal(ask(caller, 1, 100, 0, 1000, &n), RS_CALLER_NONE);
+	rs_caller_note(caller, 1, 100, 5, &now);
+	rs_caller_note(caller, 1, 101, 6, &now);
+	rs_caller_note(caller, 2, 100, 7, &now);
+	rs_caller_note(caller, 3, 100, 0, &now);
+	assert_int_equal(ask(caller, 1, 100, 4, 1000, &n), RS_CALLER_OWN);
+	assert_int_equal(n, 5);
+	assert_int_equal(ask(caller, 2, 100, 4, 1000, &n), RS_CALLER_OWN);
+	assert_int_equal(n, 7);
+	assert_int_equal(ask(caller, 2, 101, 4, 1000, &n), RS_CALLER_NONE);
+	assert_int_equal(ask(caller, 3, 100, 4, 1000, &n), RS_CALLER_RECENT);
 	/* a later change of its own, and one that came in late */
-	rs_caller_note(caller, 1, 100, 9, 4);
-	rs_caller_note(caller, 1, 100, 8, 4);
-	assert_int_equal(rs_caller_ask(caller, 1, 100, 5, &number),
-			 RS_CALLER_OWN);
-	assert_int_equal(number, 9);
-	/* durable: gone */
-	assert_int_equal(rs_caller_ask(caller, 1, 100, 9, &number),
-			 RS_CALLER_NONE);
+	rs_caller_note(caller, 1, 100, 9, &now);
+	rs_caller_note(caller, 1, 100, 8, &now);
+	assert_int_equal(ask(caller, 1, 100, 5, 1000, &n), RS_CALLER_OWN);
+	assert_int_equal(n, 9);
+	/* durable: not forgotten at once */
+	assert_int_equal(ask(caller, 1, 100, 9, 2999, &n), RS_CALLER_RECENT);
+	assert_int_equal(ask(caller, 1, 100, 9, 3000, &n), RS_CALLER_NONE);
+	/* not durable: not forgotten at all */
+	assert_int_equal(ask(caller, 1, 100, 8, 99000, &n), RS_CALLER_OWN);
 	rs_caller_free(caller);
 }
 
 /* What finds no place makes the answer "unknown", until it is durable. */
 static void a_full_table_says_so(void **state)
 {
-	struct rs_caller *caller;
-	uint64_t number = 0;
+	const struct rs_caller_now now = { 9, 1000 }, later = { 10, 1000 };
 	int tid, own = 0, unknown = 0;
+	struct rs_caller *caller;
+	uint64_t n = 0;
 
 	(void)state;
 	assert_int_equal(rs_caller_new(8, &caller), 0);
 	for (tid = 1; tid <= 20; tid++)
-		rs_caller_note(caller, 1, tid, 10, 9);
-	for (tid = 1; tid <= 20; tid++)
-		switch (rs_caller_ask(caller, 1, tid, 9, &number)) {
-		case RS_CALLER_OWN:
-			own++;
-			break;
-		case RS_CALLER_UNKNOWN:
-			unknown++;
-			break;
-		case RS_CALLER_NONE:
-			fail();
-		}
+		rs_caller_note(caller, 1, tid, 10, &now);
+	for (tid = 1; tid <= 20; tid++) {
+		own += ask(caller, 1, tid, 9, 1000, &n) == RS_CALLER_OWN;
+		unknown +=
+			ask(caller, 1, tid, 9, 1000, &n) == RS_CALLER_UNKNOWN;
+	}
 	assert_int_equal(own + unknown, 20);
 	assert_true(unknown >= 12);
-	/* all durable: the slots are free again, nothing is unknown */
-	assert_int_equal(rs_caller_ask(caller, 1, 20, 10, &number),
-			 RS_CALLER_NONE);
-	rs_caller_note(caller, 1, 20, 11, 10);
-	assert_int_equal(rs_caller_ask(caller, 1, 20, 10, &number),
-			 RS_CALLER_OWN);
+	/* all durable: nothing is unknown, and slots are to be had at once */
+	assert_int_equal(ask(caller, 1, 30, 10, 1000, &n), RS_CALLER_NONE);
+	rs_caller_note(caller, 1, 30, 11, &later);
+	assert_int_equal(ask(caller, 1, 30, 10, 1000, &n), RS_CALLER_OWN);
 	rs_caller_free(caller);
 }
 
