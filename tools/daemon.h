@@ -103,6 +103,11 @@ json_t *rs_daemon_status(struct rs_daemon *d);
 /* ---- daemon_policy.c ---- */
 /* The answer to the command policy. */
 json_t *rs_daemon_policy(struct rs_daemon *d, const struct rs_ctl_req *req);
+/*
+ * Where a rule says something else than what was set at run time, the rule
+ * wins (DESIGN section 3), and that is said. Once the journal has started.
+ */
+RS_MUST_USE int rs_daemon_settle(struct rs_daemon *d);
 /* By policy: what would be lost if the power went now. */
 json_t *rs_daemon_at_risk(struct rs_daemon *d);
 

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mount.h>
 
 #include "journal/report.h"
 #include "tools/daemon.h"
@@ -23,6 +24,32 @@ static json_t *path_text(const char *path)
 		return text;
 	rs_escape(path, strlen(path), safe, sizeof(safe));
 	return json_string(safe);
+}
+
+/* What the rules say of path, key by key; a key that none says is 0. */
+static struct rs_rule rule_of(const struct rs_daemon *d, const char *path)
+{
+	const struct rs_rules *all = &d->opts.all;
+	struct rs_rule said = { 0 };
+	const struct rs_rule *rule;
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		rule = &all->v[i];
+		if (!rs_glob_path(rule->glob, path))
+			continue;
+		if (rule->policy)
+			said.policy = rule->policy;
+		if (rule->dirsync)
+			said.dirsync = rule->dirsync;
+		if (rule->has_limit)
+			said.limit = rule->limit;
+		if (rule->has_inodes)
+			said.limit_inodes = rule->limit_inodes;
+		said.has_limit |= rule->has_limit;
+		said.has_inodes |= rule->has_inodes;
+	}
+	return said;
 }
 
 /* Does the last rule that says this of path come from a profile? */
@@ -257,4 +284,63 @@ json_t *rs_daemon_at_risk(struct rs_daemon *d)
 					      "oldest_ms",
 					      number(loss[i].oldest_ms)));
 	return all;
+}
+
+/* ---- at the start ---- */
+
+#define TOLD_MAX 4u
+
+struct settling {
+	struct rs_daemon *d;
+	unsigned int n; /* directories whose setting went */
+};
+
+static void tell(struct settling *s, const char *path,
+		 const struct rs_policy_info *info)
+{
+	if (s->n++ < TOLD_MAX)
+		rs_daemon_warn(s->d,
+			       "what was set at run time for '%s' (policy %s,"
+			       " dirsync %s) gives way to the configuration",
+			       path, rs_policy_name(info->policy),
+			       rs_dirsync_name(info->dirsync));
+}
+
+static int settle(void *arg, const char *path,
+		  const struct rs_policy_info *info)
+{
+	struct settling *s = arg;
+	const struct rs_rule rule = rule_of(s->d, path);
+	struct rs_policy_set set = { 0 };
+	uint64_t number;
+
+	if (info->policy_origin == RS_ORIGIN_RUNTIME && rule.policy &&
+	    rule.policy != info->policy)
+		set.what |= RS_POLSET_POLICY;
+	if (info->dirsync_origin == RS_ORIGIN_RUNTIME && rule.dirsync &&
+	    rule.dirsync != info->dirsync)
+		set.what |= RS_POLSET_DIRSYNC;
+	if (rule.has_limit && rule.limit != info->limit)
+		set.what |= RS_POLSET_LIMIT;
+	if (rule.has_inodes && rule.limit_inodes != info->limit_inodes)
+		set.what |= RS_POLSET_INODES;
+	if (!set.what)
+		return 0;
+	tell(s, path, info);
+	return rs_core_policy_set(s->d->core, info->ino, &set, &number);
+}
+
+int rs_daemon_settle(struct rs_daemon *d)
+{
+	struct settling s = { .d = d };
+	int err;
+
+	if (d->opts.flags & MS_RDONLY)
+		return 0;
+	err = rs_core_policy_walk(d->core, settle, &s);
+	if (s.n > TOLD_MAX)
+		rs_daemon_warn(d,
+			       "and so do the settings of %u other directories",
+			       s.n - TOLD_MAX);
+	return err;
 }

@@ -234,8 +234,14 @@ static int start_journal(struct rs_daemon *d)
 
 static int start_serving(struct rs_daemon *d)
 {
-	int err = rs_ll_serve(d->ll);
+	int err = rs_daemon_settle(d);
 
+	if (err) /* no reason not to serve */
+		rs_daemon_warn(d,
+			       "a policy set at run time stays, against the"
+			       " configuration: %s",
+			       strerror(-err));
+	err = rs_ll_serve(d->ll);
 	if (err == -EPROTO)
 		rs_say("cannot serve '%s': the kernel does not pass on fsync",
 		       d->mnt);

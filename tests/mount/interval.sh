@@ -61,6 +61,7 @@ mkdir "$mnt/q"
 flushes=$(status ring flushes)
 mail 0 200
 same "$flushes" "$(status ring flushes)" "flushes for 400 fsyncs"
+within 200 300 "$(status at_risk interval files)" "files at risk"
 # and a power cut loses them, all
 cut 1
 up policy=interval,flush_interval=3600000
