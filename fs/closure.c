@@ -83,6 +83,22 @@ static void log_target(struct rs_core *core, struct rs_inode *inode)
 	rs_intent_rec(core, inode, &rec);
 }
 
+size_t rs_closure_bytes(const struct rs_inode *inode)
+{
+	size_t bytes = RS_REC_INODE_LEN + xattr_bytes(inode);
+
+	if (S_ISLNK(inode->mode))
+		bytes += RS_REC_DATA_LEN(inode->size);
+	return bytes;
+}
+
+void rs_closure_born(struct rs_core *core, struct rs_inode *inode)
+{
+	rs_intent_born(core, inode);
+	log_xattrs(core, inode);
+	log_target(core, inode);
+}
+
 /* what begin_locked() has to have first */
 #define WANT_ROOM 1
 #define WANT_DATA 2
@@ -116,16 +132,12 @@ static int begin_locked(struct rs_core *core, uint64_t ino,
 		return WANT_DATA;
 	if (rs_closure_early(core, inode))
 		return WANT_CUT;
-	*bytes = RS_REC_INODE_LEN + xattr_bytes(inode);
-	if (S_ISLNK(inode->mode))
-		*bytes += RS_REC_DATA_LEN(inode->size);
+	*bytes = rs_closure_bytes(inode);
 	if (core->cfg.journal && room->bytes < *bytes)
 		return WANT_ROOM;
 	inode->flags |= RS_IF_STAGED;
 	rs_intent_begin(core);
-	rs_intent_born(core, inode);
-	log_xattrs(core, inode);
-	log_target(core, inode);
+	rs_closure_born(core, inode);
 	rs_intent_end(core);
 	if (!S_ISREG(inode->mode))
 		inode->state |= RS_I_WHOLE;

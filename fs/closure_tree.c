@@ -46,15 +46,21 @@ static struct rs_inode *top_unlogged(struct rs_core *core, struct rs_inode *dir)
 static void log_dir(struct rs_core *core, struct rs_inode *dir)
 {
 	rs_intent_begin(core);
-	rs_intent_born(core, dir);
+	rs_closure_born(core, dir);
 	if (rs_entry_logs(dir->names->dir, dir))
 		rs_intent_entry(core, dir->names, dir, 1);
 	rs_intent_settle(core, dir, 0);
 	rs_intent_end(core);
 }
 
+static size_t dir_bytes(const struct rs_inode *dir)
+{
+	return ENTRY_BYTES + rs_closure_bytes(dir);
+}
+
 /* 1: go on, 2: only after a cut. */
-static int up_locked(struct rs_core *core, uint64_t ino)
+static int up_locked(struct rs_core *core, uint64_t ino,
+		     const struct rs_room *room, size_t *bytes)
 {
 	struct rs_inode *dir = rs_inode_find(core, ino);
 
@@ -67,22 +73,25 @@ static int up_locked(struct rs_core *core, uint64_t ino)
 		return -ENOENT;
 	if (rs_closure_early(core, dir))
 		return 2;
-	log_dir(core, dir);
+	*bytes = dir_bytes(dir);
+	if (!core->cfg.journal || room->bytes >= *bytes)
+		log_dir(core, dir);
 	return 1;
 }
 
 /* A directory and what is above it, without what they hold. */
 static int close_up(struct rs_core *core, uint64_t ino)
 {
+	size_t bytes = ENTRY_BYTES;
 	struct rs_room room;
 	int err;
 
 	do {
-		err = rs_room_take(core, &room, ENTRY_BYTES, RS_NEED_SMALL);
+		err = rs_room_take(core, &room, bytes, RS_NEED_SMALL);
 		if (err)
 			return err;
 		rs_core_lock(core);
-		err = up_locked(core, ino);
+		err = up_locked(core, ino, &room, &bytes);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
 		if (err == 2)
@@ -106,6 +115,7 @@ struct walk {
 	size_t left;	    /* bytes of the room */
 	uint64_t stage;	    /* a file to be staged without the lock */
 	int cut;	    /* a cut is needed first */
+	size_t need;	    /* or a room of so many bytes */
 };
 
 static int push(struct walk *w, const struct rs_inode *dir)
@@ -148,7 +158,7 @@ static int walk_some(struct walk *w,
 
 	w->looks = LOOKS;
 	while (w->n && w->left >= ENTRY_BYTES && !w->stage && !w->cut &&
-	       w->looks--) {
+	       !w->need && w->looks--) {
 		level = &w->level[w->n - 1];
 		dir = rs_inode_find(w->core, level->ino);
 		dentry = NULL;
@@ -173,6 +183,19 @@ static int walk_some(struct walk *w,
 static void spend(struct walk *w)
 {
 	w->left -= ENTRY_BYTES;
+}
+
+/* Is there room for all about a directory but its names? */
+static int has_room(struct walk *w, const struct rs_inode *dir)
+{
+	size_t bytes = dir_bytes(dir);
+
+	if (w->left < bytes) {
+		w->need = bytes;
+		return 0;
+	}
+	w->left -= bytes;
+	return 1;
 }
 
 /* A small ring has small frames. */
@@ -223,10 +246,11 @@ static int stage_up(struct walk *w, struct rs_inode *dir)
 		w->cut = 1;
 		return 0;
 	}
+	if (!has_room(w, at))
+		return 0;
 	log_dir(w->core, at);
 	if (at != w->core->moving.dir)
 		at->names->logged = RS_D_STAGED;
-	spend(w);
 	return 0;
 }
 
@@ -288,11 +312,12 @@ static int stage_top(struct walk *w)
 		w->cut = 1;
 		return 0;
 	}
+	if (!has_room(w, top))
+		return 0;
 	rs_intent_begin(w->core);
-	rs_intent_born(w->core, top);
+	rs_closure_born(w->core, top);
 	rs_intent_settle(w->core, top, 0);
 	rs_intent_end(w->core);
-	spend(w);
 	return 0;
 }
 
@@ -351,11 +376,12 @@ static int close_tree(struct rs_core *core, const struct rs_close *close)
 
 	err = walk_init(&w, core, close->ino);
 	while (!err && w.n) {
-		err = rs_closure_room(core, &room, piece(core));
+		w.left = w.need > piece(core) ? w.need : piece(core);
+		w.need = 0;
+		err = rs_closure_room(core, &room, w.left);
 		if (err)
 			break;
 		rs_core_lock(core);
-		w.left = piece(core);
 		err = stage_locked(&w, close);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);

@@ -76,7 +76,11 @@ struct rs_dir {
 	uint8_t eff, eff_sync, from, from_sync;
 	uint64_t eff_limit, eff_inodes;
 	uint64_t used, used_inodes; /* below it, while core->limits */
-	uint8_t whole;		    /* every entry is logged */
+	/* frame of its last record that is no change of an entry; records of
+	 * entries that stand in frame `group` */
+	uint64_t solid, group;
+	uint32_t entries;
+	uint8_t whole;	 /* every entry is logged */
 	uint8_t staging; /* a closure is at it: new entries are logged */
 };
 
@@ -561,6 +565,9 @@ uint64_t rs_clock_evict(struct rs_core *core, uint64_t bytes);
  * lock. After it the entry may be made.
  */
 RS_MUST_USE int rs_closure_stage(struct rs_core *core, uint64_t ino);
+/* The inode's first records but for its data, and the room they take. */
+void rs_closure_born(struct rs_core *core, struct rs_inode *inode);
+size_t rs_closure_bytes(const struct rs_inode *inode);
 /* Room for data, waiting where a request could be parked. */
 RS_MUST_USE int rs_closure_room(struct rs_core *core, struct rs_room *room,
 				size_t bytes);

@@ -13,6 +13,8 @@
  *    `fresh`: it is the state before the group that counts
  * R5 an inode that was unlogged in the open group isn't logged again in it:
  *    its elision takes all records about it out of the group
+ * R6 a directory's INODE record that no name is left of is taken back too,
+ *    under the policy interval
  *
  * Without a journal nothing here does anything.
  */
@@ -86,11 +88,19 @@ static void touch(struct rs_core *core, struct rs_inode *inode)
 	rs_loss_touch(core, inode);
 }
 
+/* It is more than names that came and went. */
+static void solid(const struct rs_core *core, struct rs_inode *inode)
+{
+	if (S_ISDIR(inode->mode))
+		inode->u.dir->solid = core->tx;
+}
+
 void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
 		   struct rs_rec *rec)
 {
 	if (!logs(core, inode))
 		return;
+	solid(core, inode);
 	touch(core, inode);
 	rec->ino = inode->node.key;
 	rec->prev = inode->before;
@@ -99,7 +109,7 @@ void rs_intent_rec(struct rs_core *core, struct rs_inode *inode,
 		rs_loss_data(core, inode, rec->data_len);
 }
 
-void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
+static void write_inode(struct rs_core *core, struct rs_inode *inode)
 {
 	struct rs_rec rec = { .type = RS_REC_INODE };
 	struct rs_mark mark = { 0 };
@@ -117,6 +127,13 @@ void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
 	}
 	rs_journal_replace(core->cfg.journal, &rec, &mark);
 	inode->mark = mark.off + 1;
+}
+
+void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
+{
+	if (logs(core, inode))
+		solid(core, inode);
+	write_inode(core, inode);
 }
 
 /* What was unlogged in the open group can't come back in it: R5. */
@@ -155,12 +172,19 @@ static int take_back(struct rs_core *core, struct rs_dentry *dentry)
 		return 0;
 	rs_journal_void(core->cfg.journal, &mark);
 	dentry->mark = 0;
+	dentry->dir->u.dir->entries--;
 	return 1;
 }
 
 static void put_entry(struct rs_core *core, struct rs_dentry *dentry,
 		      struct rs_rec *rec, struct rs_mark *mark)
 {
+	struct rs_dir *dir = dentry->dir->u.dir;
+
+	if (dir->group != core->tx)
+		dir->entries = 0;
+	dir->group = core->tx;
+	dir->entries++;
 	touch(core, dentry->dir);
 	rec->ino = dentry->dir->node.key;
 	rec->prev = dentry->dir->before;
@@ -200,6 +224,25 @@ static uint32_t *links_of(struct rs_inode *dir, struct rs_inode *child)
 	return S_ISDIR(child->mode) ? &dir->log_nlink : &child->log_nlink;
 }
 
+/*
+ * R6: all names of the group came and went. Under interval that costs
+ * nothing: the directory's record, which would be about its times alone,
+ * goes too. They are logged with its next one.
+ */
+static void come_and_gone(struct rs_core *core, struct rs_inode *dir)
+{
+	struct rs_mark mark = { core->tx, dir->mark - 1 };
+
+	if (dir->last != core->tx || !dir->mark ||
+	    dir->u.dir->solid == core->tx || dir->u.dir->group != core->tx ||
+	    dir->u.dir->entries || dir->u.dir->eff != RS_POLICY_INTERVAL)
+		return;
+	rs_journal_void(core->cfg.journal, &mark);
+	rs_loss_dead(core, dir);
+	dir->last = dir->before;
+	dir->mark = 0;
+}
+
 void rs_intent_entry(struct rs_core *core, struct rs_dentry *dentry,
 		     struct rs_inode *child, int want)
 {
@@ -216,7 +259,9 @@ void rs_intent_entry(struct rs_core *core, struct rs_dentry *dentry,
 	else if (core->cfg.journal && dentry->logged)
 		del(core, dentry);
 	if (want || dentry->logged)
-		rs_intent_inode(core, dir);
+		write_inode(core, dir);
+	if (core->cfg.journal)
+		come_and_gone(core, dir);
 	dentry->logged = RS_D_UNLOGGED;
 	if (want)
 		dentry->logged =

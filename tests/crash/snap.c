@@ -170,9 +170,8 @@ static int was_logged(const struct snap *prev, const struct name *name)
 	return 0;
 }
 
-static int is_volatile(const struct taking *t, const struct name *dir)
+static int is_volatile(const struct name *dir)
 {
-	(void)t;
 	return dir->policy == RS_POLICY_VOLATILE;
 }
 
@@ -196,8 +195,8 @@ static void judge_dirs(struct taking *t, const struct snap *prev)
 		above = &t->names[name->above];
 		if (!S_ISDIR(name->st.attr.mode))
 			continue;
-		name->logged = i == 0 || !prev || !is_volatile(t, name) ||
-			       (above->logged && !is_volatile(t, above)) ||
+		name->logged = i == 0 || !prev || !is_volatile(name) ||
+			       (above->logged && !is_volatile(above)) ||
 			       name->own || was_logged(prev, name) ||
 			       is_named(name->path);
 	}
@@ -219,9 +218,8 @@ static void judge(struct taking *t, const struct snap *prev)
 		above = &t->names[name->above];
 		if (S_ISDIR(name->st.attr.mode))
 			continue;
-		name->logged =
-			above->logged && (!prev || !is_volatile(t, above) ||
-					  was_logged(prev, name));
+		name->logged = above->logged && (!prev || !is_volatile(above) ||
+						 was_logged(prev, name));
 	}
 	for (i = 0; i < t->n; i++) {
 		name = &t->names[i];
@@ -241,11 +239,11 @@ static void judge(struct taking *t, const struct snap *prev)
 
 /* ---- lines ---- */
 
-static char *line_text(const struct taking *t, const struct name *name)
+static char *line_text(const struct name *name)
 {
 	const struct rs_attr *a = &name->st.attr;
 	static const struct timespec none;
-	int loose = S_ISDIR(a->mode) && is_volatile(t, name);
+	int loose = S_ISDIR(a->mode) && name->policy <= RS_POLICY_INTERVAL;
 	/* what comes and goes there isn't logged, nor are these then */
 	struct timespec m = loose ? none : a->mtime;
 	struct timespec c = loose ? none : a->ctime;
@@ -268,8 +266,7 @@ static char *line_text(const struct taking *t, const struct name *name)
 	return text;
 }
 
-static void add_line(struct snap *snap, const struct taking *t,
-		     const struct name *name)
+static void add_line(struct snap *snap, const struct name *name)
 {
 	struct snap_line *line;
 
@@ -284,7 +281,7 @@ static void add_line(struct snap *snap, const struct taking *t,
 	line->parent = name->parent;
 	line->is_dir = S_ISDIR(name->st.attr.mode);
 	line->path = strdup(name->path);
-	line->text = line_text(t, name);
+	line->text = line_text(name);
 }
 
 static int by_text(const void *a, const void *b)
@@ -307,7 +304,7 @@ void snap_take(struct snap *snap, struct rs_core *core, const struct snap *prev)
 	judge(&t, prev);
 	for (i = 0; i < t.n; i++) {
 		if (t.names[i].logged)
-			add_line(snap, &t, &t.names[i]);
+			add_line(snap, &t.names[i]);
 		free(t.names[i].path);
 	}
 	free(t.names);

@@ -244,6 +244,8 @@ static void make_tree(const char *top)
 	spool_mkdir(path);
 	snprintf(path, sizeof(path), "%s/sub/deep", top);
 	dir = spool_mkdir(path);
+	assert_int_equal(
+		rs_core_setxattr(spool.core, dir, "user.dir", "d", 1, 0), 0);
 	assert_int_equal(rs_core_mknod(spool.core, dir, "fifo", &spool_who,
 				       S_IFIFO | 0600, 0, &st),
 			 0);
@@ -281,6 +283,10 @@ static void expect_tree_attrs(const char *top, const struct rs_attr *was)
 	assert_int_equal(rs_core_readlink(spool.core, spool_ino(path), target),
 			 0);
 	assert_string_equal(target, "where to");
+	snprintf(path, sizeof(path), "%s/sub/deep", top);
+	assert_int_equal(rs_core_getxattr(spool.core, spool_ino(path),
+					  "user.dir", NULL, 0),
+			 1);
 	snprintf(path, sizeof(path), "%s/sub/deep/dev", top);
 	assert_int_equal(rs_core_getattr(spool.core, spool_ino(path), &st), 0);
 	assert_int_equal(st.attr.rdev, 0x103);

@@ -207,6 +207,44 @@ static void test_volatile_comes_back_empty(void **state)
 			  "v/x/keep1/f");
 }
 
+/* Mail that comes and goes within a group never reaches the disk. */
+static void test_interval_leaves_nothing(void **state)
+{
+	uint64_t before;
+	int i;
+
+	(void)state;
+	spool.policy = RS_POLICY_INTERVAL;
+	spool_open();
+	spool_mkdir("q");
+	spool_file("q/stays", "s");
+	before = spool_written();
+	for (i = 0; i < 20; i++) {
+		spool_file("q/a", "a body of some size");
+		assert_int_equal(spool_rename("q/a", "q/b", 0), 0);
+		assert_int_equal(spool_link("q/b", "c"), 0);
+		assert_int_equal(spool_unlink("q/b"), 0);
+		assert_int_equal(spool_unlink("c"), 0);
+		spool_mkdir("q/d");
+		assert_int_equal(spool_rmdir("q/d"), 0);
+	}
+	assert_int_equal(spool_written(), before);
+	/* what went on in between is in the next frames */
+	spool_file("q/a", "a");
+	spool_commit();
+	assert_int_equal(spool_unlink("q/stays"), 0);
+	spool_file("q/b", "b");
+	assert_int_equal(spool_unlink("q/b"), 0);
+	assert_true(spool_written() > before);
+	spool_again();
+	spool_expect_tree("q q/a");
+	assert_int_equal(spool_unlink("q/a"), 0);
+	assert_int_equal(spool_rmdir("q"), 0);
+	spool_commit();
+	spool_again();
+	spool_expect_tree("");
+}
+
 static void test_who_waits(void **state)
 {
 	uint64_t open, f;
@@ -282,6 +320,7 @@ int main(void)
 		T(test_run_time),
 		T(test_volatile_writes_nothing),
 		T(test_volatile_comes_back_empty),
+		T(test_interval_leaves_nothing),
 		T(test_who_waits),
 		T(test_walk),
 	};
