@@ -2,6 +2,7 @@
  * cmd_init.c - rspoolctl init: make an empty store.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -143,6 +144,19 @@ static char *absolute(const char *path)
 	return full;
 }
 
+/*
+ * What an init leaves that was killed: its files, but no marker. Not removed
+ * here: a store that lost its marker looks the same.
+ */
+static int is_unfinished(const char *dir)
+{
+	RS_AUTO_FD int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && faccessat(fd, RS_MARKER_NAME, F_OK, 0) &&
+	       (!faccessat(fd, "intent.log", F_OK, 0) ||
+		!faccessat(fd, "data.mdb", F_OK, 0));
+}
+
 static int say_failure(const struct rs_store_spec *spec, int err)
 {
 	char a[RS_SIZE_TEXT], b[RS_SIZE_TEXT];
@@ -150,6 +164,13 @@ static int say_failure(const struct rs_store_spec *spec, int err)
 	switch (err) {
 	case -ENOTEMPTY:
 	case -EEXIST:
+		if (is_unfinished(spec->dir)) {
+			rs_say("'%s' has files of a store, but no rspool.id:"
+			       " if an init was cut short there, remove them"
+			       " and repeat",
+			       spec->dir);
+			return RS_EXIT_FAILED;
+		}
 		rs_say("'%s' is not empty, a store needs a directory of its"
 		       " own",
 		       spec->dir);

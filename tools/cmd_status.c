@@ -114,13 +114,14 @@ static void print_risk(json_t *st)
 
 static void print(json_t *st)
 {
+	uint64_t up = num(st, "uptime_s", NULL);
 	char a[RS_SIZE_TEXT];
 
 	printf("%s  %s%s%s\n", str(st, "mount"), str(st, "state"),
 	       *str(st, "why") ? ": " : "", str(st, "why"));
 	printf("from        %s, process %" PRIu64 ", version %s, up %s\n",
 	       str(st, "store"), num(st, "pid", NULL), str(st, "version"),
-	       rs_time_text(num(st, "uptime_s", NULL) * 1000, a));
+	       up ? rs_time_text(up * 1000, a) : "less than 1 s");
 	printf("policy      %s where nothing else is set, the rest within %" PRIu64
 	       " ms\n",
 	       str(st, "policy"), num(st, "flush_interval", NULL));

@@ -24,6 +24,7 @@
 
 #define CLIENTS_MAX 32u /* more wait until one is done */
 #define IO_SECONDS 10
+#define IDLE_MS 200u /* without a question, when others wait */
 #define STOP_SECONDS 3
 #define BUSY_TRIES 40 /* of 50 ms and a look at /proc */
 
@@ -36,6 +37,8 @@ struct rs_ctl_server {
 	pthread_cond_t idle;
 	unsigned int clients;
 	int client_fd[CLIENTS_MAX]; /* -1: free */
+	/* ms of the daemon's clock since when it has asked nothing; 0: it has */
+	uint64_t idle_since[CLIENTS_MAX];
 };
 
 struct client {
@@ -257,8 +260,19 @@ static int is_allowed(int fd)
 	return cred.uid == 0 || cred.uid == geteuid();
 }
 
-static void serve(struct rs_daemon *d, int fd)
+static void note_idle(const struct client *client, int idle)
 {
+	struct rs_ctl_server *server = client->server;
+
+	pthread_mutex_lock(&server->lock);
+	server->idle_since[client->slot] = idle ? rs_daemon_now_ms() : 0;
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void serve(const struct client *client)
+{
+	struct rs_daemon *d = client->server->daemon;
+	int fd = client->fd;
 	const struct timeval limit = { .tv_sec = IO_SECONDS };
 	char buf[RS_CTL_LINE_MAX];
 	size_t len = 0;
@@ -271,7 +285,9 @@ static void serve(struct rs_daemon *d, int fd)
 		return;
 	}
 	for (;;) {
+		note_idle(client, 1);
 		n = recv(fd, buf + len, sizeof(buf) - len, 0);
+		note_idle(client, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -288,7 +304,7 @@ static void *client_main(void *arg)
 	struct rs_ctl_server *server = client->server;
 
 	pthread_setname_np(pthread_self(), "rs-client");
-	serve(server->daemon, client->fd);
+	serve(client);
 	pthread_mutex_lock(&server->lock);
 	server->client_fd[client->slot] = -1;
 	server->clients--;
@@ -349,12 +365,30 @@ static void start_client(struct rs_ctl_server *server, int fd)
 	close(fd);
 }
 
+/* Who asks nothing must not keep others from asking. */
+static void end_idlest(struct rs_ctl_server *server)
+{
+	uint64_t now = rs_daemon_now_ms(), since;
+	unsigned int i, slot = CLIENTS_MAX;
+
+	for (i = 0; i < CLIENTS_MAX; i++) {
+		since = server->idle_since[i];
+		if (since && since + IDLE_MS <= now &&
+		    (slot == CLIENTS_MAX || since < server->idle_since[slot]))
+			slot = i;
+	}
+	if (slot < CLIENTS_MAX && server->client_fd[slot] >= 0)
+		shutdown(server->client_fd[slot], SHUT_RD);
+}
+
 static int is_full(struct rs_ctl_server *server)
 {
 	int full;
 
 	pthread_mutex_lock(&server->lock);
 	full = server->clients == CLIENTS_MAX;
+	if (full)
+		end_idlest(server);
 	pthread_mutex_unlock(&server->lock);
 	return full;
 }

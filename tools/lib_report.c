@@ -16,7 +16,8 @@ static void print_finding(const struct rs_finding *f)
 {
 	printf("  %s", rs_finding_kind_name(f->kind));
 	if (f->ino)
-		printf(" inode %" PRIu64, f->ino);
+		printf("%s %" PRIu64, f->kind == RS_FIND_INODE ? "" : " inode",
+		       f->ino);
 	if (f->number)
 		printf(" frame %" PRIu64, f->number);
 	if (f->place != UINT64_MAX)
