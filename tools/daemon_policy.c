@@ -295,15 +295,13 @@ struct settling {
 	unsigned int n; /* directories whose setting went */
 };
 
-static void tell(struct settling *s, const char *path,
-		 const struct rs_policy_info *info)
+static void tell(struct settling *s, const char *path)
 {
 	if (s->n++ < TOLD_MAX)
 		rs_daemon_warn(s->d,
-			       "what was set at run time for '%s' (policy %s,"
-			       " dirsync %s) gives way to the configuration",
-			       path, rs_policy_name(info->policy),
-			       rs_dirsync_name(info->dirsync));
+			       "what was set at run time for '%s' gives way to"
+			       " the configuration",
+			       path);
 }
 
 static int settle(void *arg, const char *path,
@@ -326,7 +324,7 @@ static int settle(void *arg, const char *path,
 		set.what |= RS_POLSET_INODES;
 	if (!set.what)
 		return 0;
-	tell(s, path, info);
+	tell(s, path);
 	return rs_core_policy_set(s->d->core, info->ino, &set, &number);
 }
 

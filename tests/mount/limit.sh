@@ -60,8 +60,8 @@ many "$mnt/small" 40
 many "$mnt/log" 20
 same 39 "$("$ctl" policy "$mnt" /small --json | json used_inodes)" "used inodes"
 
-# raised at run time, kept over a crash; a limit below what is there only
-# stops what comes
+# raised at run time, until the rule counts again; where no rule is it is kept.
+# A limit below what is there only stops what comes.
 "$ctl" policy "$mnt" /log inodes=30
 : >"$mnt/log/more"
 "$ctl" policy "$mnt" /q limit=1M
@@ -70,8 +70,9 @@ full "growth over a limit that is set below" \
 rm -f "$mnt/q/new"
 head -c 10 "$mnt/q/beside" >/dev/null
 sync_and_crash
-up
-: >"$mnt/log/most"
+up 2>"$work/err"
+grep -q "'/log' gives way" "$work/err" || fail "no word about /log"
+full "one inode more than the rule allows" touch "$mnt/log/most"
 full "growth after a crash" dd if=/dev/zero of="$mnt/q/new" bs=16k count=1
 "$ctl" policy "$mnt" /q limit=none
 head -c 16384 /dev/zero >"$mnt/q/new"
