@@ -29,9 +29,9 @@ class Session:
         self.reader = reader
         self.writer = writer
 
-    async def answer(self):
+    async def answer(self, seconds=STEP):
         while True:
-            line = await asyncio.wait_for(self.reader.readline(), STEP)
+            line = await asyncio.wait_for(self.reader.readline(), seconds)
             if not line.endswith(b"\n"):
                 raise ConnectionError("closed by the server")
             if line[3:4] != b"-":
@@ -121,7 +121,7 @@ class Load:
         number = None
         try:
             session = Session(reader, writer)
-            await session.answer()
+            await session.answer(self.opts.banner)
             await session.say(b"EHLO client.test")
             for _ in range(PER_SESSION):
                 number = self.take()
@@ -184,6 +184,8 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=0,
                         help="messages a second, 0: as fast as it goes")
+    parser.add_argument("--banner", type=float, default=STEP,
+                        help="seconds until the server's first line")
     parser.add_argument("--until", metavar="FILE",
                         help="more than --count, until FILE exists")
     parser.add_argument("--timeout", type=float, default=600)

@@ -1,21 +1,30 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # work, root, mnt and log are those of lib.sh
 # The run of every mail server: mail in from 20 sessions, out to the sinks,
-# and the daemon killed under it. For sourcing after lib.sh and the mail
-# server's own file, which also gives
+# and under it the daemon killed, or the power of the store's disk cut. For
+# sourcing after lib.sh, power.sh and the mail server's own file, which may
+# also give
 #
-#	mta_sink	starts what takes the mail on port 2525, into $work/dumps
+#	mta_sink	starts what takes the mail on port 2525, into $work/dumps;
+#			without it all goes to sink.py
 #	mta_submit	the command for local mail, a recipient is added to it
 #
 # Options of killrun:
 #	--messages N	answered 250 before it ends (2000)
 #	--kills N	of the daemon (5)
+#	--cuts N	of the power (0); then the store is on a simulated disk, and
+#			the last accident, with no traffic, is a cut too
 #	--local N	messages submitted locally beside (40)
 #	--rate N	messages a second, at most (0: as fast as it goes)
 #	--seed N
-#	--sabotage remove|corrupt	after the last kill do that to a queued
-#			message of the ledger: the run must then fail
-messages=2000 kills=5 local_messages=40 rate=0 seed=${RS_SEED:-} sabotage=
+#	--sabotage yes	after the last accident remove one queued message of the
+#			ledger and change a byte of another: the run must fail
+#
+# Before each accident the run notes which delivered messages are out of the
+# queue, then calls sync: none of these may be delivered again, whatever the
+# times are. Any other duplicate must have come from an accident, and not have
+# been delivered long before it.
+messages=2000 kills=5 cuts=0 local_messages=40 rate=0 seed=${RS_SEED:-} sabotage=
 
 kill_options()
 {
@@ -23,6 +32,7 @@ kill_options()
 		case $1 in
 		--messages) messages=$2 ;;
 		--kills) kills=$2 ;;
+		--cuts) cuts=$2 ;;
 		--local) local_messages=$2 ;;
 		--rate) rate=$2 ;;
 		--seed) seed=$2 ;;
@@ -36,6 +46,9 @@ kill_options()
 	ledger=$work/ledger
 	: >"$ledger"
 	: >"$work/refusals"
+	: >"$work/accidents"
+	: >"$work/buried"
+	mkdir "$work/dumps"
 }
 
 acked()
@@ -72,9 +85,14 @@ drained()
 
 sinks_start()
 {
-	mta_sink
-	background sink "$python" "$mta_dir/sink.py" --port 2526 \
+	# An address that no mail server takes for its own.
+	ip addr add 10.25.0.1/32 dev lo
+	if declare -F mta_sink >/dev/null; then
+		mta_sink
+	fi
+	background sink "$python" "$mta_dir/sink.py" --port 2526 --host 0.0.0.0 \
 		--log "$work/refusals"
+	wait_for 10 listens 2526 || fail "the sink doesn't listen"
 }
 
 traffic_start()
@@ -83,6 +101,7 @@ traffic_start()
 	background client "$python" "$mta_dir/client.py" --port 25 \
 		--ledger "$ledger" --count "$messages" --seed "$seed" \
 		--rate "$rate" --until "$work/crashed" \
+		--banner "${mta_banner:-60}" \
 		--share defer.test=10 --share bounce.test=47
 	client=$!
 	if [ "$local_messages" -gt 0 ]; then
@@ -94,32 +113,61 @@ traffic_start()
 	fi
 }
 
-# One crash, and all that an administrator does about it.
-crash()
+# Which delivered messages have left the queue, for good: see the top. A file
+# that is renamed while grep looks may be overlooked, but then the message had
+# not been delivered before.
+bury()
 {
-	local number=$1 at t0 t1 t2 t3 queued
+	local delivered=$work/delivered
 
+	{
+		sed -n 's/^got \([^ ]*\) .*/\1/p' "$work/refusals"
+		{ grep -rhoaE '^X-Rspool-Id: [ml]-[0-9-]+' "$work/dumps" ||
+			true; } | cut -d' ' -f2
+	} | sort -u >"$delivered"
+	{ grep -rhoaE '[ml]-[0-9-]+@(ok|defer|sender)\.test' "$mnt" \
+		2>/dev/null || true; } | cut -d@ -f1 | sort -u >"$work/present"
+	spool_sync
+	comm -23 "$delivered" "$work/present" |
+		sed "s/^/$EPOCHREALTIME /" >>"$work/buried"
+}
+
+# accident KIND NUMBER: what happens, and all that an administrator does
+# about it.
+accident()
+{
+	local kind=$1 number=$2 at began t0 t1 t2 t3 queued
+
+	bury
+	sleep "0.$((RANDOM % 5))"
 	at=$(acked)
-	spool_kill
+	began=$EPOCHREALTIME
+	case $kind in
+	kill) spool_kill ;;
+	cut) power_cut $((seed + number)) ;;
+	esac
 	t0=$(now_ms)
 	: >"$work/pause"
 	# Time enough for the mail server to see the dead mount.
 	sleep "0.$((RANDOM % 9 + 1))"
 	mta_kill
+	echo "$began $EPOCHREALTIME $kind $number" >>"$work/accidents"
+	[ "$kind" = kill ] || power_back
 	t1=$(now_ms)
 	spool_recover "$work/recovered"
 	t2=$(now_ms)
 	spool_mount
 	t3=$(now_ms)
-	ready "after kill $number"
+	ready "after $kind $number"
 	queued=$(mta_pending)
-	if [ "$number" = "$kills" ] && [ -n "$sabotage" ]; then
-		sabotage_now
+	if [ "$number" = $((kills + cuts)) ] && [ -n "$sabotage" ]; then
+		sabotage_now remove
+		sabotage_now corrupt
 	fi
 	mta_start
 	rm -f "$work/pause"
-	printf '%4d %8d %8d %10d %8d %10d\n' "$number" "$at" "$queued" \
-		$((t2 - t1)) $((t3 - t2)) $(($(now_ms) - t0))
+	printf '%4d %-4s %8d %8d %10d %8d %10d\n' "$number" "$kind" "$at" \
+		"$queued" $((t2 - t1)) $((t3 - t2)) $(($(now_ms) - t0))
 }
 
 ready()
@@ -130,29 +178,34 @@ ready()
 	[ -z "$said" ] || fail "the mail server's own check $1: $said"
 }
 
-# Kill number i falls into the i-th of kills + 1 equal parts of the traffic,
-# the moment in it is drawn.
-crashes()
+# Accident number i falls into the i-th of as many equal parts of the traffic
+# and one more; the moment in it is drawn, and which kind it is.
+accidents()
 {
-	local i part=$((messages / (kills + 1))) at now
+	local i n=$((kills + cuts)) part at now left=$cuts kind
 
-	say "kill    at 250   queued  recover ms mount ms  outage ms"
-	for ((i = 1; i <= kills; i++)); do
+	part=$((messages / (n + 1)))
+	say "accident   at 250   queued  recover ms mount ms  outage ms"
+	for ((i = 1; i <= n; i++)); do
 		at=$((i * part - part / 2 + RANDOM % (part + 1)))
 		# The clients may be ahead: some traffic there shall be.
 		now=$(($(acked) + 1 + RANDOM % 40))
 		[ $at -gt $now ] || at=$now
 		wait_acked "$at"
 		sleep "0.0$((RANDOM % 10))"
-		crash "$i"
+		kind='kill'
+		if [ $((RANDOM % (n - i + 1))) -lt "$left" ]; then
+			kind='cut' left=$((left - 1))
+		fi
+		accident $kind "$i"
 	done
 }
 
-# The harm that this test is there to find. Large files, so that a byte in
-# the middle is one of the body.
+# sabotage_now HARM: what this test is there to find. A byte in the middle of a
+# large file, so that it is one of the body.
 sabotage_now()
 {
-	local path ident
+	local harm=$1 path ident files
 
 	while read -r path; do
 		ident=$(grep -a -o -E -m 1 '[ml]-[0-9-]+@(ok|defer)\.test' \
@@ -161,14 +214,19 @@ sabotage_now()
 		grep -q "^ack $ident " "$ledger" || continue
 		grep -q "^got $ident " "$work/refusals" && continue
 		grep -q -r "^X-Rspool-Id: $ident\$" "$work/dumps" && continue
-		if [ "$sabotage" = remove ]; then
-			rm -f "$path"
+		[ "$ident" != "${sabotaged:-}" ] || continue
+		mapfile -t files < <(mta_files "$path")
+		if [ "$harm" = remove ]; then
+			rm -f "${files[@]}"
 		else
+			path=$(find "${files[@]}" -maxdepth 0 -size +20k)
+			[ -n "$path" ] || continue
 			"$python" "$mta_dir/corrupt.py" "$path"
 		fi
-		say "sabotage: $sabotage $ident"
+		say "sabotage: $harm $ident"
+		sabotaged=$ident
 		return
-	done < <(find "$mnt" -type f -size +20k | grep -E "$mta_queue_files")
+	done < <(find "$mnt" -type f | grep -E "$mta_queue_files")
 	fail "no queued message to sabotage"
 }
 
@@ -179,35 +237,62 @@ traffic_end()
 	: >"$work/stop"
 	[ "$local_messages" = 0 ] || wait "$submit" ||
 		fail "local submission: $(tail -n 3 "$log/submit")"
-	wait_for 120 drained ||
+	wait_for 120 drained || {
+		find "$mnt" -type f -ls >"$log/left"
 		fail "$(mta_pending) messages still queued after 120 s"
+	}
 }
 
 # Mail that stays: deferred with a retry time to come. A crash with nothing
 # going on must then change nothing at all.
 quiet_crash()
 {
-	local stay=20
+	local stay=20 id kind='kill'
 
 	mta_retry_later
 	"$python" "$mta_dir/client.py" --port 25 --ledger "$ledger" \
 		--count $stay --domain stay.test --prefix s --seed "$seed" \
+		--banner "${mta_banner:-60}" \
 		>"$log/stay" 2>&1 || fail "the client: $(cat "$log/stay")"
-	wait_for 60 pending_is $stay || fail "deferred mail isn't queued"
+	wait_for 60 pending_is "$stay" || fail "deferred mail isn't queued"
 	sleep 1
+	tools_work
 	mta_stop
 	spool_sync
-	"$python" "$mta_dir/snap.py" "$mnt" >"$work/before"
+	# shellcheck disable=SC2086 # a list
+	"$python" "$mta_dir/snap.py" "$mnt" $mta_volatile >"$work/before"
 	future_times $stay
-	spool_kill
+	if [ "$cuts" -gt 0 ]; then
+		kind='cut'
+		power_cut "$seed"
+		power_back
+	else
+		spool_kill
+	fi
 	spool_recover "$work/recovered"
 	spool_mount
-	"$python" "$mta_dir/snap.py" "$mnt" >"$work/after"
+	# shellcheck disable=SC2086 # a list
+	"$python" "$mta_dir/snap.py" "$mnt" $mta_volatile \
+		>"$work/after"
 	diff -u "$work/before" "$work/after" >"$log/changed" ||
 		fail "the tree isn't the same: $(cat "$log/changed")"
 	ready "at the end"
-	say "quiet kill: $(wc -l <"$work/after") paths unchanged, $stay" \
+	say "quiet $kind: $(wc -l <"$work/after") paths unchanged, $stay" \
 		"deferred with their retry time"
+}
+
+# One message is removed by the tools. It stays away.
+tools_work()
+{
+	local id
+
+	id=$(mta_tools "$stay") || fail "the queue's tools: $id"
+	[[ $id =~ ^s-[0-9-]+$ ]] || fail "the queue's tools: '$id'"
+	echo "drop $id" >>"$ledger"
+	stay=$((stay - 1))
+	wait_for 20 pending_is "$stay" ||
+		fail "$(mta_pending) messages queued, not $stay"
+	say "queue tools: listed, shown, held, released, $id removed"
 }
 
 future_times()
@@ -225,10 +310,13 @@ count()
 	rm -rf "$work/queue"
 	mkdir "$work/queue"
 	mta_queue "$work/queue"
-	printf '  %-34s %6d\n' "daemon killed" $((kills + 1))
+	printf '  %-34s %6d\n' "daemon killed" \
+		$((kills + (cuts ? 0 : 1))) \
+		"power cut" $((cuts + (cuts ? 1 : 0)))
 	"$python" "$mta_dir/verify.py" --ledger "$ledger" \
 		--dumps "$work/dumps" --sink "$work/refusals" \
-		--queue "$work/queue" --json "$log/result.json" ||
+		--queue "$work/queue" --accidents "$work/accidents" \
+		--buried "$work/buried" --json "$log/result.json" ||
 		fail "mail was lost or damaged, seed $seed"
 }
 
@@ -238,13 +326,14 @@ killrun()
 	say "$mta_packages on $backend, $messages messages, seed $seed"
 	# shellcheck disable=SC2086 # a list
 	root_make $mta_paths
+	[ "$cuts" = 0 ] || power_on
 	spool_init
 	spool_mount
 	mta_setup
 	ready "before the start"
 	mta_start
 	traffic_start
-	crashes
+	accidents
 	traffic_end
 	quiet_crash
 	count

@@ -21,6 +21,8 @@
 #
 #	mta_packages	Debian packages, by name
 #	mta_spool	the mount point as the mail server sees it
+#	mta_options	mount options: the profile; RS_MTA_OPTIONS overrules it
+#	mta_volatile	directories of the spool that come back empty
 #	mta_paths	what an installed one of the machine might have left
 #	mta_queue_files	regular expression for the paths of queued mail
 #	mta_retry_in_mtime	yes: deferred mail has its next try as mtime
@@ -34,16 +36,19 @@
 #	mta_pending	how many messages are queued
 #	mta_flush	try deferred mail now
 #	mta_retry_later	from now on, a next try is minutes away
+#	mta_files PATH	all files of the queued message that PATH belongs to
+#	mta_tools N	with N messages queued: the queue's tools work; removes
+#			one message by them and prints its queue id
 set -euo pipefail
 
 mta_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mta_args=("$@")
 : "${mta_packages:=}" "${mta_spool:=}" "${mta_paths:=}"
 : "${mta_queue_files:=}" "${mta_retry_in_mtime:=no}"
+: "${mta_options:=}" "${mta_volatile:=}"
 
 # rspool or dir: a plain directory whose kill does nothing, to test the test.
 backend=${RS_MTA_BACKEND:-rspool}
-mount_options=${RS_MTA_OPTIONS:-}
 python=${RS_PYTHON:-/usr/bin/python3}
 
 say()
@@ -96,6 +101,13 @@ mta_enter()
 	log=$work/log
 	mkdir "$log"
 	helpers=()
+	capacity=1G
+	mount_options=${RS_MTA_OPTIONS-$mta_options}
+	mta_traps
+}
+
+mta_traps()
+{
 	trap mta_leave EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
@@ -117,6 +129,7 @@ mta_leave()
 		kill -TERM "$pid" 2>/dev/null
 	done
 	spool_end >/dev/null 2>&1
+	power_off >/dev/null 2>&1
 	umount -l "$root" "$work/layer" 2>/dev/null
 	cd /
 	rm -rf --one-file-system "$work"
@@ -127,8 +140,10 @@ show_logs()
 {
 	local file
 
-	for file in "$log"/*; do
-		[ -s "$file" ] || continue
+	for file in "$log"/* "$log"/*/*; do
+		if [ ! -f "$file" ] || [ ! -s "$file" ]; then
+			continue
+		fi
 		echo "--- last lines of ${file##*/}"
 		tail -n "${RS_MTA_TAIL:-15}" "$file"
 	done
@@ -246,6 +261,48 @@ root_user()
 			>>"$root/etc/passwd"
 }
 
+# Every process of the mail server: what runs in the private root, but for
+# Postfix's sink. All are of this pid namespace, and so of this test.
+root_pids()
+{
+	local link at
+
+	for link in /proc/[0-9]*/root; do
+		at=$(readlink "$link" 2>/dev/null) || continue
+		case $at/ in
+		"$root"/*) ;;
+		*) continue ;;
+		esac
+		case $(readlink "${link%/root}/exe" 2>/dev/null) in
+		*/smtp-sink) continue ;;
+		esac
+		link=${link#/proc/}
+		echo "${link%/root}"
+	done
+}
+
+root_empty()
+{
+	[ -z "$(root_pids)" ]
+}
+
+# A parent that is still alive starts new ones meanwhile: again until all
+# are gone.
+root_kill_once()
+{
+	local pid
+
+	for pid in $(root_pids); do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	root_empty
+}
+
+listens()
+{
+	ss -Hltn "sport = :$1" | grep -q .
+}
+
 # --- the spool ------------------------------------------------------------
 
 rspoolctl()
@@ -267,7 +324,7 @@ spool_init()
 	[ -x "${RS_BUILD:?names the build directory}/tools/rspoolctl" ] ||
 		fail "no rspoolctl in '$RS_BUILD/tools'"
 	rspoolctl init "$store" --ring-size "${RS_MTA_RING:-64M}" \
-		--capacity 1G >"$log/init" 2>&1 || fail "init of '$store'"
+		--capacity "$capacity" >"$log/init" 2>&1 || fail "init of '$store'"
 }
 
 spool_mount()
@@ -287,8 +344,8 @@ print(json.load(sys.stdin)["pid"])')
 
 spool_kill()
 {
-	[ "$backend" != dir ] || return 0
-	kill -KILL "$daemon"
+	[ "$backend" != dir ] && [ -n "$daemon" ] || return 0
+	kill -KILL "$daemon" 2>/dev/null || gone "$daemon"
 	wait_for 30 gone "$daemon" || fail "the daemon $daemon doesn't die"
 	daemon=
 }

@@ -8,6 +8,7 @@ The ledger is a text file, one fact a line, flushed line by line:
 
     try ID SIZE SHA256 RECIPIENT    about to be sent
     ack ID TIME                     answered 250 after the final dot
+    drop ID                         removed from the queue by hand
 """
 import base64
 import hashlib
@@ -68,6 +69,7 @@ class Entry:
         self.sha = sha
         self.recipient = recipient
         self.acked = False
+        self.dropped = False
 
 
 def read_ledger(path):
@@ -80,4 +82,6 @@ def read_ledger(path):
                 entries[words[1]] = Entry(int(words[2]), words[3], words[4])
             elif words[0] == "ack":
                 entries[words[1]].acked = True
+            elif words[0] == "drop":
+                entries[words[1]].dropped = True
     return entries

@@ -8,11 +8,13 @@ The recipient's domain tells what happens, its local part is the message's id:
     stay.test     4xx for ever
     others        taken
 
-The log has one line for each: "got ID SIZE SHA256 RECIPIENT" before the 250
-is sent, "no CODE ID" for a refusal.
+The log has one line for each: "got ID SIZE SHA256 RECIPIENT TIME" before the
+250 is sent, "back NAME" for a message without an id, which is a bounce to
+NAME@..., "no CODE RECIPIENT" for a refusal.
 """
 import argparse
 import asyncio
+import time
 import zlib
 
 import mail
@@ -55,9 +57,13 @@ class Sink:
         if code:
             return code
         fields, body = mail.split(b"".join(lines).replace(b"\r\n", b"\n"))
+        ident = fields.get(mail.ID_FIELD)
         for recipient in recipients:
-            self.log.write("got", fields.get(mail.ID_FIELD, "?"),
-                           len(body), mail.digest(body), recipient)
+            if ident is None:
+                self.log.write("back", recipient.partition("@")[0])
+            else:
+                self.log.write("got", ident, len(body), mail.digest(body),
+                               recipient, "%.3f" % time.time())
         return 250
 
     async def talk(self, reader, writer):
@@ -66,7 +72,11 @@ class Sink:
         while True:
             line = await reader.readline()
             verb = line[:4].upper()
-            if not line.endswith(b"\n") or verb == b"QUIT":
+            if not line.endswith(b"\n"):
+                break
+            if verb == b"QUIT":
+                writer.write(b"221 bye\r\n")
+                await writer.drain()
                 break
             code = 250
             if verb == b"MAIL" or verb == b"RSET":

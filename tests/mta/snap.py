@@ -1,6 +1,7 @@
-"""What a tree is, one line a path: snap.py DIR. Type, inode, links, mode,
+"""What a tree is, one line a path: snap.py DIR [VOLATILE...]. Type, inode, links, mode,
 owner, size, mtime to the nanosecond, and the hash or target. Two of them are
-equal when a crash changed nothing."""
+equal when a crash changed nothing. Of a directory VOLATILE, which comes back
+empty, only inode, mode and owner are shown."""
 import hashlib
 import os
 import stat
@@ -30,9 +31,15 @@ def fail(error):
 
 def main():
     top = sys.argv[1]
+    empty = [os.path.join(top, name) for name in sys.argv[2:]]
     lines = [line(top, top)]
     for folder, dirs, files in os.walk(top, onerror=fail):
-        lines += [line(top, os.path.join(folder, n)) for n in dirs + files]
+        for path in [os.path.join(folder, n) for n in dirs + files]:
+            text = line(top, path)
+            if path in empty:
+                text = text.partition(" size ")[0] + " volatile"
+            lines.append(text)
+        dirs[:] = [n for n in dirs if os.path.join(folder, n) not in empty]
     print("\n".join(sorted(lines)))
 
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # root, mnt, log, mta_dir are those of ../lib.sh
+# shellcheck disable=SC2015,SC2154 # root, mnt, log, mta_dir are those of ../lib.sh
 # Debian's Postfix as ../lib.sh wants it. What the package's postinst and its
 # systemd unit do is done here by the same commands; main.cf and master.cf are
 # the package's, with the settings below added.
@@ -7,7 +7,9 @@
 {
 	mta_packages=postfix
 	mta_spool=/var/spool/postfix
+	mta_options=profile=postfix
 	mta_paths="/etc/postfix /var/spool/postfix /var/lib/postfix"
+	mta_volatile='pid public private'
 	mta_queue_files='/(incoming|active|deferred)/'
 	mta_retry_in_mtime=yes
 }
@@ -83,61 +85,19 @@ mta_start()
 		>>"$log/start" 2>&1 || fail "configure-instance.sh"
 	in_root postmulti -i - -p start >>"$log/start" 2>&1 ||
 		fail "postfix start"
-	wait_for 30 postfix_listens || fail "postfix doesn't listen"
-}
-
-postfix_listens()
-{
-	ss -Hltn 'sport = :25' | grep -q .
+	wait_for 30 listens 25 || fail "postfix doesn't listen"
 }
 
 mta_stop()
 {
 	in_root postmulti -i - -p stop >>"$log/start" 2>&1 ||
 		fail "postfix stop"
-	wait_for 30 postfix_ended || fail "postfix doesn't stop"
-}
-
-postfix_ended()
-{
-	[ -z "$(postfix_pids)" ]
-}
-
-# Every process that runs one of the package's programs, master first, so that
-# it starts no new ones. All are of this pid namespace, and so of this test.
-# postdrop is among them: its working directory is the queue, and on a dead
-# mount it tries again for ever.
-postfix_pids()
-{
-	local link exe order
-
-	for link in /proc/[0-9]*/exe; do
-		exe=$(readlink "$link" 2>/dev/null) || continue
-		order=1
-		case $exe in
-		"$root"/usr/lib/postfix/sbin/master) order=0 ;;
-		"$root"/usr/lib/postfix/sbin/*) ;;
-		"$root"/usr/sbin/post* | "$root"/usr/sbin/sendmail) ;;
-		*) continue ;;
-		esac
-		link=${link#/proc/}
-		echo "$order ${link%/exe}"
-	done | sort | cut -d' ' -f2
-}
-
-postfix_kill_once()
-{
-	local pid
-
-	for pid in $(postfix_pids); do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
-	postfix_ended
+	wait_for 30 root_empty || fail "postfix doesn't stop"
 }
 
 mta_kill()
 {
-	wait_for 20 postfix_kill_once || fail "postfix doesn't die"
+	wait_for 20 root_kill_once || fail "postfix doesn't die"
 }
 
 # postsuper -s renames what isn't named by its inode; postfix check warns of
@@ -243,11 +203,47 @@ mta_flush()
 # mail comes from a user, through the set-group-id postdrop.
 mta_sink()
 {
-	mkdir -p "$root/var/sink" "$work/dumps"
+	mkdir -p "$root/var/sink"
 	mount --bind "$work/dumps" "$root/var/sink"
 	chmod 777 "$work/dumps"
 	background smtp-sink chroot "$root" /usr/sbin/smtp-sink -u nobody \
 		-d /var/sink/m. 127.0.0.1:2525 200
 	mta_submit=(chroot --userspec=nobody:nogroup "$root" /usr/sbin/sendmail
 		-i -f local@sender.test)
+}
+
+mta_files()
+{
+	echo "$1"
+}
+
+# Held, released and tried again; one is shown and then deleted.
+mta_tools()
+{
+	local ids name
+
+	in_root postqueue -p | grep -q " in $1 Requests.\$" ||
+		fail "postqueue -p doesn't show $1 messages"
+	[ "$(in_root postqueue -j | grep -c '"queue_id"')" = "$1" ] ||
+		fail "postqueue -j doesn't show $1 messages"
+	mapfile -t ids < <(in_root postqueue -j |
+		sed -n 's/.*"queue_id": "\([^"]*\)".*/\1/p')
+	name=$(in_root postcat -hq "${ids[0]}" |
+		sed -n 's/^X-Rspool-Id: //p')
+	in_root postsuper -h "${ids[1]}" >>"$log/tools" 2>&1 &&
+		in_root postqueue -p | grep -q "^${ids[1]}!" ||
+		fail "postsuper -h"
+	in_root postsuper -H "${ids[1]}" >>"$log/tools" 2>&1 &&
+		in_root postqueue -i "${ids[1]}" >>"$log/tools" 2>&1 ||
+		fail "postsuper -H"
+	in_root postsuper -d "${ids[0]}" >>"$log/tools" 2>&1 ||
+		fail "postsuper -d"
+	wait_for 30 postfix_deferred $(($1 - 1)) ||
+		fail "the released message isn't deferred again"
+	echo "$name"
+}
+
+postfix_deferred()
+{
+	[ "$(find "$mnt/deferred" -type f -newermt now | wc -l)" = "$1" ]
 }

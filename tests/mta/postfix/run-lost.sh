@@ -10,6 +10,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../lib.sh
 . "$here/../lib.sh"
+# shellcheck source=../power.sh
+. "$here/../power.sh"
 # shellcheck source=postfix.sh
 . "$here/postfix.sh"
 # shellcheck source=../killrun.sh
@@ -27,7 +29,7 @@ write_on_lost()
 		echo '#!/bin/bash'
 		declare -p root log work mta_spool mnt store
 		declare -f in_root wait_for now_ms fail gone mta_kill \
-			postfix_kill_once postfix_ended postfix_pids
+			root_kill_once root_empty root_pids
 		cat <<-END
 		[ "\$1 \$2 \$3" = "lost $store $mnt" ] || exit 9
 		in_root postmulti -i - -p stop >>$log/on_lost 2>&1 || true
@@ -71,7 +73,7 @@ lose()
 		"$(($(now_ms) - t0)) ms"
 }
 
-mount_options=on_lost=$work/on_lost,protect
+mount_options=$mta_options,on_lost=$work/on_lost,protect
 # shellcheck disable=SC2086 # a list
 root_make $mta_paths
 spool_init
