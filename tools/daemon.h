@@ -39,6 +39,7 @@ struct rs_daemon {
 	struct rs_journal *journal;
 	struct rs_core *core;
 	struct rs_report report;	     /* of the recovery at start */
+	unsigned int came_empty;	     /* volatile directories at start */
 	uint64_t started;		     /* ms of CLOCK_MONOTONIC */
 	unsigned int told[RS_DAEMON_GAUGES]; /* daemon_watch.c: percent */
 	uint64_t told_bad; /* likewise: damage that reads have met */

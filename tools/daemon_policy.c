@@ -304,6 +304,21 @@ static void tell(struct settling *s, const char *path)
 			       path);
 }
 
+static int take_none(void *arg, const struct rs_dirent *ent)
+{
+	*(int *)arg = ent->cookie > 2; /* "." and ".." */
+	return *(int *)arg;
+}
+
+static int is_empty(struct rs_core *core, uint64_t ino)
+{
+	int full = 0;
+
+	return !rs_core_readdir(core, ino, 0, UINT64_MAX, 0, take_none,
+				&full) &&
+	       !full;
+}
+
 static int settle(void *arg, const char *path,
 		  const struct rs_policy_info *info)
 {
@@ -312,6 +327,9 @@ static int settle(void *arg, const char *path,
 	struct rs_policy_set set = { 0 };
 	uint64_t number;
 
+	if (info->policy == RS_POLICY_VOLATILE &&
+	    is_empty(s->d->core, info->ino))
+		s->d->came_empty++;
 	if (info->policy_origin == RS_ORIGIN_RUNTIME && rule.policy &&
 	    rule.policy != info->policy)
 		set.what |= RS_POLSET_POLICY;
@@ -322,7 +340,7 @@ static int settle(void *arg, const char *path,
 		set.what |= RS_POLSET_LIMIT;
 	if (rule.has_inodes && rule.limit_inodes != info->limit_inodes)
 		set.what |= RS_POLSET_INODES;
-	if (!set.what)
+	if (!set.what || (s->d->opts.flags & MS_RDONLY))
 		return 0;
 	tell(s, path);
 	return rs_core_policy_set(s->d->core, info->ino, &set, &number);
@@ -333,9 +351,12 @@ int rs_daemon_settle(struct rs_daemon *d)
 	struct settling s = { .d = d };
 	int err;
 
-	if (d->opts.flags & MS_RDONLY)
-		return 0;
 	err = rs_core_policy_walk(d->core, settle, &s);
+	if (d->came_empty)
+		rs_log(LOG_INFO,
+		       "%u volatile directories of '%s' came back empty, as"
+		       " they do",
+		       d->came_empty, d->mnt);
 	if (s.n > TOLD_MAX)
 		rs_daemon_warn(d,
 			       "and so do the settings of %u other directories",

@@ -192,6 +192,7 @@ json_t *rs_daemon_status(struct rs_daemon *d)
 		return NULL;
 	json_object_set_new(root, "flush_interval",
 			    number(d->opts.flush_interval));
+	json_object_set_new(root, "came_back_empty", number(d->came_empty));
 	json_object_set_new(root, "at_risk", rs_daemon_at_risk(d));
 	add_core(root, &c);
 	add_journal(root, &j);

@@ -105,6 +105,7 @@ checked()
 	same "1 $alice" "$(stat -c '%h %u' "$mnt/q/linked")" "q/linked after $1"
 	same deep "$(cat "$mnt/q/tree/a/b")" "q/tree/a/b after $1"
 	same green "$(status state)" "state after $1"
+	same 2 "$(status came_back_empty)" "directories told after $1"
 }
 crash
 up "flush_interval=500,$rules"
