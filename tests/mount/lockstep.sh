@@ -41,8 +41,12 @@ fi
 run_lockstep()
 {
 	local steps=$1 options=$2 ballast=$3 sum
+	local calls=(-c $((steps / 6))
+		-C "bash '$0' between '$store' '$mnt' '$options' '$work/turn'")
 
 	shift 3
+	# what is volatile does not outlive the mount
+	[[ $options != *:volatile* ]] || calls=()
 	"$ctl" init "$store" --ring-size 16M --capacity 256M >/dev/null
 	up "$options"
 	mkdir -p "$work/tmpfs" "$mnt/tree"
@@ -51,9 +55,7 @@ run_lockstep()
 	mount -t tmpfs -o noatime,inode64,mode=755,dev lockstep "$work/tmpfs"
 	echo 0 >"$work/turn"
 	"$RS_BUILD/tests/lockstep/lockstep" -s "${RS_SEED:-1}" -n "$steps" \
-		-c $((steps / 6)) \
-		-C "bash '$0' between '$store' '$mnt' '$options' '$work/turn'" \
-		"$@" "$mnt/tree" "$work/tmpfs"
+		"${calls[@]}" "$@" "$mnt/tree" "$work/tmpfs"
 	umount "$work/tmpfs"
 	same "$sum" "$(sha256sum <"$mnt/ballast")" "the ballast"
 	daemon=$(status pid)
@@ -65,3 +67,7 @@ run_lockstep "$(scaled 100000)" dev,suid 0
 run_lockstep "$(scaled 20000)" dev,suid,xattr,noatime 0 -x -A
 # more data than RAM: it goes to the store and comes back
 run_lockstep "$(scaled 20000)" dev,suid,ram=16M 50M
+# directories of all policies, and everything moves between them
+run_lockstep "$(scaled 20000)" "dev,suid,xattr,policy=/tree/a:volatile,\
+policy=/tree/**/c:volatile,policy=/tree/a/b:fsync,policy=/tree/d:interval,\
+policy=/tree/**/b:rename" 0 -x
