@@ -215,6 +215,8 @@ static void publish(struct rs_journal *j, const struct rs_group_cut *c,
 	struct rs_waiter *list;
 	uint64_t n;
 
+	/* Watches I2 in every test: nothing is told before its flush. */
+	assert(!ref || rs_ring_is_flushed(j->ring));
 	pthread_mutex_lock(&j->lock);
 	if (ref)
 		enter(j, ref, us);

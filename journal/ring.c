@@ -242,6 +242,7 @@ int rs_ring_write(struct rs_ring *ring, uint8_t *buf, uint64_t body_len,
 	head.oldest = oldest ? oldest : head.number;
 	head.oldest_place = oldest ? oldest_place : head.place;
 	fill_ref(&head, &ref);
+	ring->unflushed = 1;
 	err = rs_frame_seal(ring->aead, &head, buf, ref.tag);
 	if (err == 0)
 		err = rs_ring_write_all(ring->seam, ring->fd, ring->direct, buf,
@@ -268,7 +269,14 @@ int rs_ring_flush(struct rs_ring *ring)
 	err = ring->seam->flush(ring->seam->ctx, ring->fd);
 	if (err < 0)
 		ring->broken = err;
+	else
+		ring->unflushed = 0;
 	return err;
+}
+
+int rs_ring_is_flushed(const struct rs_ring *ring)
+{
+	return !ring->unflushed;
 }
 
 int rs_ring_judge(const struct rs_ring *ring, uint64_t place, uint8_t *buf,

@@ -108,6 +108,8 @@ RS_MUST_USE int rs_ring_write(struct rs_ring *ring, uint8_t *buf,
 			      struct rs_frame_ref *ret_ref);
 /* One flush. */
 RS_MUST_USE int rs_ring_flush(struct rs_ring *ring);
+/* Was all that this process wrote flushed? For asserts, by who writes. */
+int rs_ring_is_flushed(const struct rs_ring *ring);
 
 /*
  * One frame as rs_ring_scan() would show it: -ENOENT if no whole header

@@ -13,7 +13,8 @@ struct rs_ring {
 	const struct rs_crypto *crypto;
 	struct rs_aead *aead; /* this process's frame key; NULL: readonly */
 	int direct;
-	int broken; /* first error of a write or flush, kept */
+	int broken;    /* first error of a write or flush, kept */
+	int unflushed; /* written since the last flush that worked */
 	struct rs_ring_head head;
 };
 
