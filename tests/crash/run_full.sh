@@ -2,6 +2,7 @@
 # Full, under load and at recovery (G10): run_full.sh [STEP...]
 #
 #	space     capacity and inodes end while eight writers work
+#	ram       RAM ends before the capacity, and nothing can be folded to free it
 #	stuck     checkpoints can't proceed, the ring fills to its reserve; then
 #	          they can: no restart
 #	ext4 xfs btrfs   the store's disk is filled up with other things
@@ -24,10 +25,12 @@ self=$0
 # shellcheck disable=SC2119
 two_disks()
 {
+	local options=("$@")
+
 	case_begin ext4
 	second_disk
 	spool_init 16M 48M --ring "$ring_file"
-	spool_mount -o stall=1
+	spool_mount -o stall=1 "${options[@]}"
 	phase_begin 1
 }
 
@@ -83,11 +86,44 @@ step_space()
 	crowd 1 1000
 	judge -l -a
 	was_full
+	# statfs and status had said so
+	[ "$(stat -f -c %d "$mnt")" -lt 40 ] ||
+		[ "$(stat -f -c %a "$mnt")" -lt 100 ] ||
+		fail "statfs of a full spool: $(stat -f "$mnt")"
+	[ "$(spool_status state)" != green ] || fail "status is green"
+	[ "$(reserved)" -gt $((8 << 20)) ] ||
+		fail "reserved for 8M: $(reserved) bytes"
 	drain
 	spool_kill
 	spool_recover
 	spool_mount -o stall=1
 	go_on 2
+}
+
+# What data.mdb was given when the store was made: blocks, and by status.
+reserved()
+{
+	local blocks
+
+	blocks=$(($(stat -c %b "$store/data.mdb") * 512))
+	rspoolctl status "$mnt" --json | python3 -c '
+import json, sys
+db = json.load(sys.stdin)["store_db"]
+assert db["used"] <= db["reserved"], db
+print(min(db["reserved"], int(sys.argv[1])))' "$blocks"
+}
+
+step_ram()
+{
+	two_disks -o ram=16M
+	store_disk freeze
+	crowd 1 200 200000
+	judge -l -a
+	was_full
+	drain
+	store_disk thaw
+	phase_begin 2
+	all_well
 }
 
 # By itself, without a restart.
@@ -202,7 +238,7 @@ if [ "${1:-}" = --one ]; then
 	esac
 	exit 0
 fi
-[ $# -gt 0 ] || set -- space stuck ext4 xfs btrfs broken thin \
+[ $# -gt 0 ] || set -- space ram stuck ext4 xfs btrfs broken thin \
 	recovery
 bad=0
 for step; do
