@@ -98,6 +98,8 @@ void rs_daemon_watch(struct rs_daemon *d);
 int rs_daemon_is_full(struct rs_daemon *d, char *ret_text, size_t size);
 
 /* ---- daemon_status.c ---- */
+/* ms; it changes at run time */
+unsigned int rs_daemon_interval(struct rs_daemon *d);
 /* New reference; NULL without memory. */
 json_t *rs_daemon_status(struct rs_daemon *d);
 

@@ -174,7 +174,7 @@ static json_t *mount_settings(struct rs_daemon *d, json_t *dirs)
 	return json_pack("{s:b, s:s, s:s, s:s, s:i, s:o, s:o}", "ok", 1,
 			 "policy", rs_policy_name(d->opts.policy), "dirsync",
 			 rs_dirsync_name(d->opts.dirsync), "origin", "mount",
-			 "flush_interval", (int)d->opts.flush_interval,
+			 "flush_interval", (int)rs_daemon_interval(d),
 			 "profiles", profiles, "directories", dirs);
 }
 

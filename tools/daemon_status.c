@@ -168,6 +168,16 @@ static void add_ll(struct rs_daemon *d, json_t *root,
 	json_object_set_new(root, "warnings", warnings_of(d));
 }
 
+unsigned int rs_daemon_interval(struct rs_daemon *d)
+{
+	unsigned int ms;
+
+	pthread_mutex_lock(&d->lock);
+	ms = d->opts.flush_interval;
+	pthread_mutex_unlock(&d->lock);
+	return ms;
+}
+
 json_t *rs_daemon_status(struct rs_daemon *d)
 {
 	const struct rs_marker *marker = rs_journal_marker(d->journal);
@@ -191,7 +201,7 @@ json_t *rs_daemon_status(struct rs_daemon *d)
 	if (!root)
 		return NULL;
 	json_object_set_new(root, "flush_interval",
-			    number(d->opts.flush_interval));
+			    number(rs_daemon_interval(d)));
 	json_object_set_new(root, "came_back_empty", number(d->came_empty));
 	json_object_set_new(root, "at_risk", rs_daemon_at_risk(d));
 	add_core(root, &c);

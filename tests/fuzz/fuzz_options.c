@@ -25,6 +25,8 @@ static void options(char *text)
 		assert(opts.policy >= RS_POLICY_VOLATILE &&
 		       opts.policy <= RS_POLICY_ALWAYS);
 		assert(opts.flush_interval > 0);
+		assert(rs_opts_finish(&opts) == 0);
+		assert(opts.all.n == opts.rules.n + opts.n_profile_rules);
 	}
 	rs_opts_release(&opts);
 }
