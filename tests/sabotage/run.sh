@@ -18,7 +18,6 @@
 # labels: long
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
 : "${RS_SRC:?the sources, set by tests/run}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/sabotage.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
@@ -98,7 +97,7 @@ try()
 {
 	local rc=0
 
-	patch -d "$src" -p1 -s -F0 <"$1" || fail "'$1' doesn't apply"
+	patch -d "$src" -p1 -s <"$1" || fail "'$1' doesn't apply"
 	build_it "$1"
 	! guard "$1" || rc=1
 	patch -d "$src" -p1 -s -R <"$1"
@@ -109,11 +108,11 @@ main()
 {
 	local patch name bad=0 patches=()
 
-	for name; do
-		patches+=("$here/$name.patch")
-	done
-	[ $# -gt 0 ] || patches=("$here"/*.patch)
 	begin
+	for name; do
+		patches+=("$src/tests/sabotage/$name.patch")
+	done
+	[ $# -gt 0 ] || patches=("$src"/tests/sabotage/*.patch)
 	baseline "${patches[@]}"
 	for patch in "${patches[@]}"; do
 		name=$(basename "$patch" .patch)
