@@ -148,6 +148,22 @@ RS_MUST_USE int rs_core_rename(struct rs_core *core, uint64_t parent,
 			       const char *name, uint64_t newparent,
 			       const char *newname, unsigned int flags,
 			       const struct rs_who *who);
+/*
+ * Would a link or rename have to log something unlogged before (DESIGN
+ * "Closure")? Then it may take long, and wait for a flush and for room, and
+ * belongs into a thread that has time. Only a guess: the tree goes on. Takes
+ * no lock while no directory is volatile.
+ */
+enum rs_closes {
+	RS_CLOSES_NOTHING,
+	RS_CLOSES_FILE, /* one file */
+	RS_CLOSES_TREE, /* what a directory holds; one at a time */
+};
+enum rs_closes rs_core_link_closes(struct rs_core *core, uint64_t ino,
+				   uint64_t parent);
+enum rs_closes rs_core_rename_closes(struct rs_core *core, uint64_t parent,
+				     const char *name, uint64_t newparent,
+				     const char *newname, unsigned int flags);
 /* Up to RS_SYMLINK_MAX bytes and a NUL into buf. */
 RS_MUST_USE int rs_core_readlink(struct rs_core *core, uint64_t ino,
 				 char buf[RS_SYMLINK_MAX + 1]);

@@ -81,6 +81,26 @@ static int link_locked(struct rs_core *core, struct rs_op *op, uint64_t ino,
 	return 0;
 }
 
+enum rs_closes rs_core_link_closes(struct rs_core *core, uint64_t ino,
+				   uint64_t parent)
+{
+	struct rs_place place = { NULL, NULL, NULL, 0 };
+	struct rs_inode *inode;
+	struct rs_op op;
+	int closes = 0;
+
+	if (!rs_policy_any(core, RS_POLICY_VOLATILE))
+		return RS_CLOSES_NOTHING;
+	rs_core_lock(core);
+	inode = rs_inode_find(core, ino);
+	place.dir = rs_inode_find(core, parent);
+	if (inode && place.dir && S_ISDIR(place.dir->mode) &&
+	    !S_ISDIR(inode->mode))
+		closes = rs_closure_ready(core, &op, inode, &place);
+	rs_core_unlock(core);
+	return closes ? RS_CLOSES_FILE : RS_CLOSES_NOTHING;
+}
+
 int rs_core_link(struct rs_core *core, uint64_t ino, uint64_t parent,
 		 const char *name, const struct rs_who *who,
 		 struct rs_stat *ret_st)

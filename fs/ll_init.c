@@ -113,6 +113,8 @@ int rs_ll_new(const struct rs_ll_cfg *cfg, struct rs_ll **ret_ll)
 	ll->fd = -1;
 	ll->test.go = -1;
 	rs_ll_park_init(&ll->park);
+	rs_ll_close_init(&ll->close[0]);
+	rs_ll_close_init(&ll->close[1]);
 	rs_ll_ro_init(&ll->ro);
 	err = copy_cfg(cfg, &ll->cfg);
 	if (!err)
@@ -253,6 +255,10 @@ static int start_threads(struct rs_ll *ll)
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	err = rs_ll_park_start(ll);
 	if (!err)
+		err = rs_ll_close_start(&ll->close[0]);
+	if (!err)
+		err = rs_ll_close_start(&ll->close[1]);
+	if (!err)
 		err = rs_ll_ro_start(ll);
 	while (!err && ll->running < ll->cfg.workers) {
 		err = -pthread_create(&ll->worker[ll->running], NULL, worker,
@@ -339,6 +345,8 @@ void rs_ll_halt(struct rs_ll *ll)
 	atomic_store(&ll->halting, 1);
 	while (ll->running > 0)
 		join_worker(ll->worker[--ll->running]);
+	rs_ll_close_stop(&ll->close[0]);
+	rs_ll_close_stop(&ll->close[1]);
 	rs_ll_park_stop(ll);
 	rs_ll_ro_stop(&ll->ro);
 }
@@ -355,6 +363,8 @@ void rs_ll_free(struct rs_ll *ll)
 		close(ll->fd);
 	rs_ll_test_release(&ll->test);
 	rs_ll_park_release(&ll->park);
+	rs_ll_close_release(&ll->close[0]);
+	rs_ll_close_release(&ll->close[1]);
 	rs_ll_ro_release(&ll->ro);
 	rs_caller_free(ll->caller);
 	free_cfg(&ll->cfg);

@@ -165,8 +165,7 @@ static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 	reply_new(req, err, parent, RS_CHANGE_ENTRY, &st);
 }
 
-static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
-		    const char *name)
+void rs_ll_link(fuse_req_t req, uint64_t ino, uint64_t parent, const char *name)
 {
 	struct rs_stat st;
 	struct rs_who who;
@@ -175,6 +174,13 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 	rs_ll_who(req, &who);
 	err = rs_core_link(rs_ll_of(req)->core, ino, parent, name, &who, &st);
 	reply_new(req, err, parent, RS_CHANGE_INTO, &st);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
+		    const char *name)
+{
+	if (!rs_ll_close_link(req, ino, parent, name))
+		rs_ll_link(req, ino, parent, name);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -195,9 +201,8 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		   parent);
 }
 
-static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-		      fuse_ino_t newparent, const char *newname,
-		      unsigned int flags)
+void rs_ll_rename(fuse_req_t req, uint64_t parent, const char *name,
+		  uint64_t newparent, const char *newname, unsigned int flags)
 {
 	const struct rs_ll_reply reply = { .kind = RS_LL_DONE };
 	uint64_t from, into;
@@ -217,6 +222,14 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 					       : RS_CHANGE_ENTRY);
 	into = changed(req, newparent, RS_CHANGE_INTO);
 	rs_ll_reply_when(req, from > into ? from : into, &reply);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      fuse_ino_t newparent, const char *newname,
+		      unsigned int flags)
+{
+	if (!rs_ll_close_rename(req, parent, name, newparent, newname, flags))
+		rs_ll_rename(req, parent, name, newparent, newname, flags);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)

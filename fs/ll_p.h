@@ -98,6 +98,33 @@ void rs_ll_park_release(struct rs_ll_park *park);
 /* The kernel forgot an inode: its room may be back. */
 void rs_ll_park_forgot(struct rs_ll *ll);
 
+/* ---- ll_close.c ---- */
+struct rs_ll_closing;
+struct rs_ll_close {
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t wake;
+	struct rs_ll_closing *head;
+	int running, stop;
+	pthread_t thread;
+};
+/* 1: it is done elsewhere, with the reply; 0: not needed. */
+int rs_ll_close_rename(fuse_req_t req, uint64_t parent, const char *name,
+		       uint64_t newparent, const char *newname,
+		       unsigned int flags);
+int rs_ll_close_link(fuse_req_t req, uint64_t ino, uint64_t parent,
+		     const char *name);
+void rs_ll_close_init(struct rs_ll_close *close);
+RS_MUST_USE int rs_ll_close_start(struct rs_ll_close *close);
+void rs_ll_close_stop(struct rs_ll_close *close);
+void rs_ll_close_release(struct rs_ll_close *close);
+
+/* ---- ll_name.c ---- */
+/* Do it, and reply. */
+void rs_ll_rename(fuse_req_t req, uint64_t parent, const char *name,
+		  uint64_t newparent, const char *newname, unsigned int flags);
+void rs_ll_link(fuse_req_t req, uint64_t ino, uint64_t parent,
+		const char *name);
+
 /* ---- ll_selftest.c ---- */
 struct rs_ll_test {
 	char name[40];		    /* secret, in the root while it is open */
@@ -141,6 +168,7 @@ struct rs_ll {
 	pthread_t worker[RS_LL_WORKERS_MAX];
 	struct rs_ll_count count;
 	struct rs_ll_park park;
+	struct rs_ll_close close[2]; /* for files, for trees */
 	struct rs_ll_test test;
 	struct rs_ll_ro ro;
 	struct rs_caller *caller; /* ll_dirsync.c */

@@ -273,3 +273,35 @@ int rs_core_rename(struct rs_core *core, uint64_t parent, const char *name,
 	} while (rs_op_again(core, &op, &err));
 	return err;
 }
+
+static enum rs_closes judge(const struct rs_op *op, const struct move *move,
+			    int err)
+{
+	if (err == RS_AGAIN_WAIT)
+		return RS_CLOSES_TREE;
+	if (err != RS_AGAIN_CLOSE)
+		return RS_CLOSES_NOTHING;
+	if (op->close.parent &&
+	    (S_ISDIR(move->inode->mode) || S_ISDIR(move->target->mode)))
+		return RS_CLOSES_TREE;
+	return RS_CLOSES_FILE;
+}
+
+enum rs_closes rs_core_rename_closes(struct rs_core *core, uint64_t parent,
+				     const char *name, uint64_t newparent,
+				     const char *newname, unsigned int flags)
+{
+	enum rs_closes closes = RS_CLOSES_NOTHING;
+	struct rs_op op = { .room.bytes = 1 };
+	struct move move;
+	int err;
+
+	if (!rs_policy_any(core, RS_POLICY_VOLATILE))
+		return closes;
+	rs_core_lock(core);
+	err = find_places(core, parent, name, newparent, newname, &move);
+	if (!err && (!(flags & RENAME_EXCHANGE) || move.target))
+		closes = judge(&op, &move, log_check(core, &op, &move, flags));
+	rs_core_unlock(core);
+	return closes;
+}

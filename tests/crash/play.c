@@ -372,6 +372,9 @@ static void op_fallocate(struct run *r)
 
 	if (!ino)
 		return;
+	/* closures that don't fit into a frame */
+	if (r->play->policies && !pick(r, 3))
+		len += 120000;
 	do {
 		rc = rs_core_fallocate(r->core, ino, mode, off, len);
 	} while (again(r, rc, ino, &tries));
