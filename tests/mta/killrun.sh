@@ -43,6 +43,12 @@ kill_options()
 	done
 	seed=${seed:-$(($(date +%s) % 100000))}
 	RANDOM=$seed
+	records_make
+}
+
+# What count reads at the end.
+records_make()
+{
 	ledger=$work/ledger
 	: >"$ledger"
 	: >"$work/refusals"
