@@ -36,6 +36,8 @@
 #define CAPACITY_BYTES (UINT64_C(256) << 20)
 #define INODES 10000u
 #define GONE_MS 30000
+/* tenths of a second for a daemon that ends late */
+#define REMOVE_TRIES 600u
 
 struct line {
 	const char *name;
@@ -72,11 +74,25 @@ static int remove_one(const char *path, const struct stat *st, int flag,
 	return remove(path);
 }
 
-static void remove_tree(const char *dir)
+/*
+ * Also when the daemon was not found or takes long to end: without its mount
+ * it ends by itself, and until then it may still write.
+ */
+static void remove_tree(const char *dir, const char *mnt)
 {
-	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) &&
-	    errno != ENOENT)
-		rs_say("cannot remove '%s': %s", dir, strerror(errno));
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	unsigned int i;
+
+	if (*mnt)
+		(void)umount2(mnt, MNT_DETACH);
+	for (i = 0; i < REMOVE_TRIES; i++) {
+		if (!nftw(dir, remove_one, 16,
+			  FTW_DEPTH | FTW_PHYS | FTW_MOUNT) ||
+		    errno == ENOENT)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	rs_say("cannot remove '%s': %s", dir, strerror(errno));
 }
 
 static int say_failed(const char *what, int err)
@@ -419,7 +435,7 @@ static int run(const struct rs_args *args)
 		code = measure(&b, below, args->json);
 	(void)!stop_daemon(&b);
 	if (b.dir[0])
-		remove_tree(b.dir);
+		remove_tree(b.dir, b.mnt);
 	return code;
 }
 

@@ -18,15 +18,21 @@ sealed()
 	[ "$before" = "$(sum_of "$store")" ]
 }
 wait_for 60 sealed || fail "an idle store keeps changing"
-sum_of "$store" >"$work/before"
 
+# On a slow machine the owner's checkpoint may fall into it: once more then.
 refused()
 {
-	expect 1 "$@"
-	one_line
-	! mountpoint -q "$work/other" || fail "a second mount: $*"
-	sum_of "$store" >"$work/after"
-	same_tree "$work/before" "$work/after" "changed by: $*"
+	local again
+
+	for again in 1 2 3; do
+		sum_of "$store" >"$work/before"
+		expect 1 "$@"
+		one_line
+		! mountpoint -q "$work/other" || fail "a second mount: $*"
+		sum_of "$store" >"$work/after"
+		! cmp -s "$work/before" "$work/after" || return 0
+	done
+	same_tree "$work/before" "$work/after" "changed $again times by: $*"
 }
 refused "$ctl" mount "$store" "$work/other"
 refused "$rspoold" "$store" "$work/other" -f
