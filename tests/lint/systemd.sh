@@ -62,5 +62,18 @@ said=$(SYSTEMD_UNIT_PATH="$dir:" SYSTEMD_LOG_LEVEL=warning \
 	systemd-analyze verify --man=no --recursive-errors=no \
 	"${names[@]/#/$dir/}" 2>&1) || complain "systemd-analyze verify: $said"
 [ -z "$said" ] || complain "systemd-analyze verify says: $said"
+
+# Installed elsewhere they name the programs that are there.
+DESTDIR=$dir/root cmake --install "$RS_BUILD" --prefix /usr/local >/dev/null
+lines=0
+while read -r program; do
+	lines=$((lines + 1))
+	[ -x "$dir/root$program" ] ||
+		complain "the installed rspool@.service names '$program'"
+done < <(sed -n 's/^Exec[A-Za-z]*=-\?\([^ ]*\) .*/\1/p' \
+	"$dir/root/usr/local/lib/systemd/system/rspool@.service")
+[ $lines -gt 0 ] || complain "the installed rspool@.service runs nothing"
+[ "$(readlink "$dir/root/sbin/mount.fuse.rspool")" = mount.rspool ] ||
+	complain "a remount won't find its helper"
 echo "$count files"
 exit $bad
