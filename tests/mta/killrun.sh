@@ -14,6 +14,9 @@
 #	--kills N	of the daemon (5)
 #	--cuts N	of the power (0); then the store is on a simulated disk, and
 #			the last accident, with no traffic, is a cut too
+#	--poisons N	a write or a flush of the disk fails (0), and the poisoned
+#			mount stays for some seconds; then no message may have more
+#			than one delivery for each accident and one
 #	--local N	messages submitted locally beside (40)
 #	--rate N	messages a second, at most (0: as fast as it goes)
 #	--seed N
@@ -24,7 +27,8 @@
 # queue, then calls sync: none of these may be delivered again, whatever the
 # times are. Any other duplicate must have come from an accident, and not have
 # been delivered long before it.
-messages=2000 kills=5 cuts=0 local_messages=40 rate=0 seed=${RS_SEED:-} sabotage=
+quiet_kills=0 quiet_cuts=0
+messages=2000 kills=5 cuts=0 poisons=0 local_messages=40 rate=0 seed=${RS_SEED:-} sabotage=
 
 kill_options()
 {
@@ -33,6 +37,7 @@ kill_options()
 		--messages) messages=$2 ;;
 		--kills) kills=$2 ;;
 		--cuts) cuts=$2 ;;
+		--poisons) poisons=$2 ;;
 		--local) local_messages=$2 ;;
 		--rate) rate=$2 ;;
 		--seed) seed=$2 ;;
@@ -138,6 +143,39 @@ bury()
 		sed "s/^/$EPOCHREALTIME /" >>"$work/buried"
 }
 
+# poisoned SEED: one of the next writes or flushes fails, and the mail server
+# goes on as long as it likes on a spool that has turned read-only.
+poisoned()
+{
+	local active
+
+	if [ $(($1 % 2)) = 0 ]; then
+		disk_ctl fail flush $((1 + $1 % 13)) >>"$log/cuts"
+	else
+		disk_ctl fail write $((1 + $1 % 13)) >>"$log/cuts"
+	fi
+	wait_for 30 spool_red || fail "the failed request didn't poison the log"
+	active=$(find "$mnt/active" -type f 2>/dev/null | wc -l) || true
+	[ ! -d "$mnt/active" ] || [ "$active" -gt 0 ] ||
+		fail "no mail in active"
+	sleep 3
+	spool_red || fail "a poisoned mount isn't red any more"
+	say "poisoned: $(spool_says why), $active in active"
+}
+
+# spool_says KEY: of the status, whose exit code tells how bad it is.
+spool_says()
+{
+	{ rspoolctl status "$mnt" --json 2>/dev/null || true; } |
+		"$python" -c 'import json, sys
+print(json.load(sys.stdin)[sys.argv[1]])' "$1" 2>/dev/null
+}
+
+spool_red()
+{
+	[ "$(spool_says state)" = red ]
+}
+
 # accident KIND NUMBER: what happens, and all that an administrator does
 # about it.
 accident()
@@ -151,14 +189,15 @@ accident()
 	case $kind in
 	kill) spool_kill ;;
 	cut) power_cut $((seed + number)) ;;
+	poison) poisoned $((seed + number)) ;;
 	esac
 	t0=$(now_ms)
 	: >"$work/pause"
 	# Time enough for the mail server to see the dead mount.
-	sleep "0.$((RANDOM % 9 + 1))"
+	[ "$kind" = poison ] || sleep "0.$((RANDOM % 9 + 1))"
 	mta_kill
 	echo "$began $EPOCHREALTIME $kind $number" >>"$work/accidents"
-	[ "$kind" = kill ] || power_back
+	if [ "$kind" != kill ]; then power_back; fi
 	t1=$(now_ms)
 	spool_recover "$work/recovered"
 	t2=$(now_ms)
@@ -166,13 +205,13 @@ accident()
 	t3=$(now_ms)
 	ready "after $kind $number"
 	queued=$(mta_pending)
-	if [ "$number" = $((kills + cuts)) ] && [ -n "$sabotage" ]; then
+	if [ "$number" = $((kills + cuts + poisons)) ] && [ -n "$sabotage" ]; then
 		sabotage_now remove
 		sabotage_now corrupt
 	fi
 	mta_start
 	rm -f "$work/pause"
-	printf '%4d %-4s %8d %8d %10d %8d %10d\n' "$number" "$kind" "$at" \
+	printf '%4d %-7s %8d %8d %10d %8d %10d\n' "$number" "$kind" "$at" \
 		"$queued" $((t2 - t1)) $((t3 - t2)) $(($(now_ms) - t0))
 }
 
@@ -185,13 +224,17 @@ ready()
 }
 
 # Accident number i falls into the i-th of as many equal parts of the traffic
-# and one more; the moment in it is drawn, and which kind it is.
+# and one more; the moment in it is drawn, and the order of the kinds.
 accidents()
 {
-	local i n=$((kills + cuts)) part at now left=$cuts kind
+	local i n=$((kills + cuts + poisons)) part at now pick
+	local -a kinds=()
 
+	for ((i = 0; i < kills; i++)); do kinds+=(kill); done
+	for ((i = 0; i < cuts; i++)); do kinds+=(cut); done
+	for ((i = 0; i < poisons; i++)); do kinds+=(poison); done
 	part=$((messages / (n + 1)))
-	say "accident   at 250   queued  recover ms mount ms  outage ms"
+	say "accident      at 250   queued  recover ms mount ms  outage ms"
 	for ((i = 1; i <= n; i++)); do
 		at=$((i * part - part / 2 + RANDOM % (part + 1)))
 		# The clients may be ahead: some traffic there shall be.
@@ -199,11 +242,10 @@ accidents()
 		[ $at -gt $now ] || at=$now
 		wait_acked "$at"
 		sleep "0.0$((RANDOM % 10))"
-		kind='kill'
-		if [ $((RANDOM % (n - i + 1))) -lt "$left" ]; then
-			kind='cut' left=$((left - 1))
-		fi
-		accident $kind "$i"
+		pick=$((RANDOM % ${#kinds[@]}))
+		accident "${kinds[pick]}" "$i"
+		unset "kinds[pick]"
+		kinds=("${kinds[@]}")
 	done
 }
 
@@ -270,9 +312,11 @@ quiet_crash()
 	future_times $stay
 	if [ "$cuts" -gt 0 ]; then
 		kind='cut'
+		quiet_cuts=1
 		power_cut "$seed"
 		power_back
 	else
+		quiet_kills=1
 		spool_kill
 	fi
 	spool_recover "$work/recovered"
@@ -313,16 +357,20 @@ future_times()
 
 count()
 {
+	local -a most=()
+
 	rm -rf "$work/queue"
 	mkdir "$work/queue"
 	mta_queue "$work/queue"
+	[ "$poisons" = 0 ] ||
+		most=(--most $((1 + kills + cuts + poisons)))
 	printf '  %-34s %6d\n' "daemon killed" \
-		$((kills + (cuts ? 0 : 1))) \
-		"power cut" $((cuts + (cuts ? 1 : 0)))
+		$((kills + quiet_kills)) "power cut" $((cuts + quiet_cuts)) \
+		"log poisoned" "$poisons"
 	"$python" "$mta_dir/verify.py" --ledger "$ledger" \
 		--dumps "$work/dumps" --sink "$work/refusals" \
 		--queue "$work/queue" --accidents "$work/accidents" \
-		--buried "$work/buried" --json "$log/result.json" ||
+		--buried "$work/buried" "${most[@]}" --json "$log/result.json" ||
 		fail "mail was lost or damaged, seed $seed"
 }
 
@@ -332,7 +380,7 @@ killrun()
 	say "$mta_packages on $backend, $messages messages, seed $seed"
 	# shellcheck disable=SC2086 # a list
 	root_make $mta_paths
-	[ "$cuts" = 0 ] || power_on
+	[ $((cuts + poisons)) = 0 ] || power_on
 	spool_init
 	spool_mount
 	mta_setup

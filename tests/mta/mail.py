@@ -49,6 +49,13 @@ def split(raw):
     return fields, body
 
 
+def ident_of(fields):
+    """The id of a message of ours, or of one of postal's."""
+    if "x-postal" in fields:
+        return fields.get("message-id", "").strip("<>") or None
+    return fields.get(ID_FIELD)
+
+
 class Ledger:
     """The writing side."""
 
@@ -69,6 +76,7 @@ class Entry:
         self.sha = sha
         self.recipient = recipient
         self.acked = False
+        self.when = 0.0
         self.dropped = False
 
 
@@ -82,6 +90,7 @@ def read_ledger(path):
                 entries[words[1]] = Entry(int(words[2]), words[3], words[4])
             elif words[0] == "ack":
                 entries[words[1]].acked = True
+                entries[words[1]].when = float(words[2])
             elif words[0] == "drop":
                 entries[words[1]].dropped = True
     return entries

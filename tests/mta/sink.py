@@ -57,7 +57,7 @@ class Sink:
         if code:
             return code
         fields, body = mail.split(b"".join(lines).replace(b"\r\n", b"\n"))
-        ident = fields.get(mail.ID_FIELD)
+        ident = mail.ident_of(fields)
         for recipient in recipients:
             if ident is None:
                 self.log.write("back", recipient.partition("@")[0])

@@ -58,7 +58,7 @@ class Found:
     def message(self, path, raw, rcpt_field):
         """The id of one whole message of a file, if it is one of ours."""
         fields, body = mail.split(raw.replace(b"\r\n", b"\n"))
-        ident = fields.get(mail.ID_FIELD)
+        ident = mail.ident_of(fields)
         if ident is None:
             to = fields.get(rcpt_field, "") or fields.get("to", "")
             self.back(to.strip().lstrip("<").partition("@")[0], path)
@@ -113,10 +113,12 @@ class Accident:
         self.name = " ".join(words[2:])
 
 
-def judge_twice(found, accidents, age):
+def judge_twice(found, accidents, age, moved):
     """(all second deliveries as text, those that nothing explains). From one
     delivery to the next there must have been an accident, and the first one
-    may not be older than age then: its removal would have been durable."""
+    may not be older than age then: its removal would have been durable. Where
+    mail is moved between queues without a sync, the accident may have been
+    before both: it left the message in both queues."""
     listed, wrong = [], []
     for ident, times in sorted(found.delivered.items()):
         times.sort()
@@ -131,6 +133,9 @@ def judge_twice(found, accidents, age):
                         "before" if before > 0 else "after", it.name)
                     ok = before <= age
                     break
+                if moved and found.entries[ident].when <= it.end <= again:
+                    text = "%s in two queues after %s" % (ident, it.name)
+                    ok = True
             listed.append(text)
             if not ok:
                 wrong.append(text)
@@ -219,6 +224,10 @@ def arguments():
     parser.add_argument("--buried")
     parser.add_argument("--age", type=float, default=15,
                         help="flush_interval and what a loaded machine adds")
+    parser.add_argument("--moved", action="store_true",
+                        help="an accident may leave mail in two queues")
+    parser.add_argument("--most", type=int, default=0,
+                        help="deliveries of one message")
     parser.add_argument("--json", help="write the result there too")
     return parser.parse_args()
 
@@ -238,9 +247,14 @@ def main():
     result["bodiless"] = bodiless
     result["deferred"] = refused["4"]
     result["duplicates"], result["unexplained"] = judge_twice(
-        found, accidents, opts.age)
+        found, accidents, opts.age, opts.moved)
     if not opts.accidents:
         result["unexplained"] = []
+    if opts.most:
+        result["unexplained"] += [
+            "%s delivered %d times" % (ident, len(times))
+            for ident, times in sorted(found.delivered.items())
+            if len(times) > opts.most]
     if opts.buried:
         result["back"] += read_buried(found, opts.buried)
     show(result)

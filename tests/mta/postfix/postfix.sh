@@ -207,6 +207,7 @@ mta_sink()
 	mount --bind "$work/dumps" "$root/var/sink"
 	chmod 777 "$work/dumps"
 	background smtp-sink chroot "$root" /usr/sbin/smtp-sink -u nobody \
+		${postfix_sink_wait:+-w "$postfix_sink_wait"} \
 		-d /var/sink/m. 127.0.0.1:2525 200
 	mta_submit=(chroot --userspec=nobody:nogroup "$root" /usr/sbin/sendmail
 		-i -f local@sender.test)
