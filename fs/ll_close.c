@@ -101,8 +101,8 @@ int rs_ll_close_rename(fuse_req_t req, uint64_t parent, const char *name,
 	call->parent = parent;
 	call->newparent = newparent;
 	call->flags = flags;
-	strcpy(call->name, name);
-	strcpy(call->newname, newname);
+	memcpy(call->name, name, strlen(name) + 1);
+	memcpy(call->newname, newname, strlen(newname) + 1);
 	if (push(choose(ll, closes), call))
 		return 1;
 	free(call);
@@ -125,7 +125,7 @@ int rs_ll_close_link(fuse_req_t req, uint64_t ino, uint64_t parent,
 	call->is_link = 1;
 	call->ino = ino;
 	call->newparent = parent;
-	strcpy(call->newname, name);
+	memcpy(call->newname, name, strlen(name) + 1);
 	if (push(choose(ll, closes), call))
 		return 1;
 	free(call);

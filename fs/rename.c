@@ -274,17 +274,14 @@ int rs_core_rename(struct rs_core *core, uint64_t parent, const char *name,
 	return err;
 }
 
-static enum rs_closes judge(const struct rs_op *op, const struct move *move,
-			    int err)
+static enum rs_closes judge(const struct rs_op *op, int err)
 {
 	if (err == RS_AGAIN_WAIT)
 		return RS_CLOSES_TREE;
 	if (err != RS_AGAIN_CLOSE)
 		return RS_CLOSES_NOTHING;
-	if (op->close.parent &&
-	    (S_ISDIR(move->inode->mode) || S_ISDIR(move->target->mode)))
-		return RS_CLOSES_TREE;
-	return RS_CLOSES_FILE;
+	/* only of a directory is the place told */
+	return op->close.parent ? RS_CLOSES_TREE : RS_CLOSES_FILE;
 }
 
 enum rs_closes rs_core_rename_closes(struct rs_core *core, uint64_t parent,
@@ -301,7 +298,7 @@ enum rs_closes rs_core_rename_closes(struct rs_core *core, uint64_t parent,
 	rs_core_lock(core);
 	err = find_places(core, parent, name, newparent, newname, &move);
 	if (!err && (!(flags & RENAME_EXCHANGE) || move.target))
-		closes = judge(&op, &move, log_check(core, &op, &move, flags));
+		closes = judge(&op, log_check(core, &op, &move, flags));
 	rs_core_unlock(core);
 	return closes;
 }
