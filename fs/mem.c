@@ -35,12 +35,22 @@
 #define SLAB_SPARE 2u
 #define NO_PAGE UINT16_MAX
 
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
 struct rs_page_meta {
 	struct rs_page_meta *next, *prev; /* pages of a class with room */
 	uint16_t free;	/* next free page, or first free object / 16 + 1 */
 	uint16_t used;	/* objects in use */
 	uint16_t class; /* index in class_size */
-	uint16_t pad;
+	uint16_t state; /* PAGE_ */
+};
+
+enum {
+	PAGE_USED,    /* or never touched */
+	PAGE_LOOSE,   /* free, and holds memory */
+	PAGE_DROPPED, /* free, and the kernel has its memory back */
 };
 
 struct rs_slab {
@@ -168,8 +178,17 @@ static void slab_unmap(struct rs_slab *slab)
 	munmap(slab, SLAB_SIZE);
 }
 
+static struct rs_page_meta *metas_of(struct rs_slab *slab)
+{
+	return (struct rs_page_meta *)(void *)slab;
+}
+
 static void slab_free(struct rs_mem *mem, struct rs_slab *slab)
 {
+	unsigned int i;
+
+	for (i = SLAB_HEAD; i < slab->fresh; i++)
+		mem->loose -= metas_of(slab)[i].state == PAGE_LOOSE;
 	slab_close(mem, slab);
 	if (slab->prev)
 		slab->prev->next = slab->next;
@@ -206,10 +225,13 @@ void *rs_mem_page(struct rs_mem *mem)
 		return NULL;
 	metas = (struct rs_page_meta *)(void *)slab;
 	index = slab->free;
-	if (index != NO_PAGE)
+	if (index != NO_PAGE) {
 		slab->free = metas[index].free;
-	else
+		mem->loose -= metas[index].state == PAGE_LOOSE;
+		metas[index].state = PAGE_USED;
+	} else {
 		index = slab->fresh++;
+	}
 	if (slab->used++ == 0)
 		mem->n_empty--;
 	if (slab->used == SLAB_PAGES - SLAB_HEAD)
@@ -226,6 +248,8 @@ void rs_mem_page_free(struct rs_mem *mem, void *page)
 	struct rs_page_meta *meta = meta_of(page);
 
 	rs_poison(page, RS_PAGE);
+	meta->state = PAGE_LOOSE;
+	mem->loose++;
 	meta->free = slab->free;
 	slab->free = (uint16_t)(meta - (struct rs_page_meta *)(void *)slab);
 	mem->pages--;
@@ -236,6 +260,46 @@ void rs_mem_page_free(struct rs_mem *mem, void *page)
 	mem->n_empty++;
 	if (mem->n_empty > SLAB_SPARE)
 		slab_free(mem, slab);
+}
+
+/* Some slabs are locked and some, where that failed, are not. */
+static int give_back(void *page, size_t len)
+{
+	return madvise(page, len, MADV_DONTNEED_LOCKED) &&
+	       madvise(page, len, MADV_DONTNEED);
+}
+
+/* Neighbours in one call. */
+static int slab_trim(struct rs_mem *mem, struct rs_slab *slab)
+{
+	struct rs_page_meta *metas = metas_of(slab);
+	unsigned int i = SLAB_HEAD, end, k;
+
+	for (; i < slab->fresh; i = end + 1) {
+		for (end = i; end < slab->fresh; end++)
+			if (metas[end].state != PAGE_LOOSE)
+				break;
+		if (end == i)
+			continue;
+		if (give_back((unsigned char *)slab + (size_t)i * RS_PAGE,
+			      (size_t)(end - i) * RS_PAGE))
+			return 0;
+		for (k = i; k < end; k++)
+			metas[k].state = PAGE_DROPPED;
+		mem->loose -= end - i;
+	}
+	return 1;
+}
+
+void rs_mem_trim(struct rs_mem *mem, uint64_t pages)
+{
+	uint64_t goal = mem->loose > pages ? mem->loose - pages : 0;
+	struct rs_slab *slab;
+
+	for (slab = mem->open; slab && mem->loose > goal;
+	     slab = slab->open_next)
+		if (!slab_trim(mem, slab))
+			return; /* an old kernel: they stay taken */
 }
 
 static void class_link(struct rs_mem *mem, struct rs_page_meta *meta)

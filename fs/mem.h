@@ -21,6 +21,7 @@ struct rs_mem {
 	unsigned int n_slabs, n_empty;
 	uint64_t pages; /* handed out */
 	uint64_t extra; /* bytes from malloc: tables, arrays, big xattrs */
+	uint64_t loose; /* pages that are free, but still hold memory */
 	int unlocked;	/* an mlock failed: the pages may be swapped */
 	struct rs_page_meta *partial[RS_MEM_CLASSES];
 };
@@ -37,6 +38,13 @@ void rs_mem_page_free(struct rs_mem *mem, void *page);
 void *rs_mem_alloc(struct rs_mem *mem, size_t size);
 void *rs_mem_zalloc(struct rs_mem *mem, size_t size);
 void rs_mem_free(struct rs_mem *mem, void *obj, size_t size);
+
+/*
+ * Give the memory of free pages back to the kernel, of about `pages` of them.
+ * Without this what was data once stays taken for ever, beside the frames
+ * that came instead.
+ */
+void rs_mem_trim(struct rs_mem *mem, uint64_t pages);
 
 /* Bytes that count against `ram`. */
 static inline uint64_t rs_mem_used(const struct rs_mem *mem)

@@ -12,6 +12,8 @@
 #include "fs/core_p.h"
 
 #define RESERVE_PART 16u /* of ram, in shares of 1/n */
+#define TRIM_PART 64u	 /* of the limit: so much may stay taken */
+#define TRIM_PAGES 1024u /* given back at once, under the lock */
 #define EVICT_PART 64u	 /* of the limit, dropped beyond what is needed */
 /* an empty file with name, hash slots and the share of its page (bytes) */
 #define INODE_COST 512u
@@ -49,10 +51,15 @@ static int over(uint64_t used, uint64_t bytes, uint64_t limit)
 static uint64_t used_now(struct rs_core *core, uint64_t bytes, uint64_t limit)
 {
 	uint64_t used = rs_mem_used(&core->mem);
+	uint64_t loose = core->mem.loose * RS_PAGE;
 
-	if (used + bytes <= limit / 4)
+	if (used + loose + bytes <= limit / 4)
 		return used;
-	return used + kept(core);
+	used += kept(core);
+	/* a page can take the place of a free one, a frame can't */
+	if (over(used + loose, bytes, limit) && loose > limit / TRIM_PART)
+		rs_mem_trim(&core->mem, TRIM_PAGES);
+	return used;
 }
 
 /*
