@@ -55,6 +55,8 @@ int rs_journal_grow(struct rs_journal *j, uint64_t capacity, uint64_t inodes)
 	/* the lock went over to the new file before it had the name */
 	close(j->lockfd);
 	j->lockfd = lockfd;
-	j->marker = marker;
+	/* others read the rest of it at any time */
+	j->marker.capacity = marker.capacity;
+	j->marker.inodes = marker.inodes;
 	return 0;
 }
