@@ -306,7 +306,7 @@ writers_wait()
 
 	writers_rc=0
 	[ -n "$pid" ] || return 0
-	wait_for "${writers_seconds:-60}" gone "$pid" || {
+	wait_for "${writers_seconds:-180}" gone "$pid" || {
 		ps -o pid,stat,wchan:30,args -g "$pid" || true
 		fail "the writers don't end"
 	}

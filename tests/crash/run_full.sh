@@ -72,7 +72,7 @@ is_green()
 # crowd SEED OPERATIONS [BYTES]: all that fits, and more: rejected writers end at their limits.
 crowd()
 {
-	writers_start -s "$1" -n 8 -c "$2" -t 60 -k 1000 -b "${3:-30000}"
+	writers_start -s "$1" -n 8 -c "$2" -t 30 -k 1000 -b "${3:-30000}"
 	writers_wait
 	[ "$writers_rc" = 0 ] || fail "a full tree died"
 }
