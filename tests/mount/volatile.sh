@@ -59,11 +59,16 @@ chmod 2750 "$mnt/v"
 echo mail >"$mnt/q/before"
 "$ctl" sync "$mnt"
 
-before=$(written)
-frames=$(status ring frames)
-scratch "$mnt/v"
-"$ctl" sync "$mnt"
-same "$frames" "$(status ring frames)" "frames written for scratch"
+# what came before is folded at some moment: at most one of these meets it
+for _ in first second; do
+	rm -rf "${mnt:?}/v/"*
+	before=$(written)
+	frames=$(status ring frames)
+	scratch "$mnt/v"
+	"$ctl" sync "$mnt"
+	same "$frames" "$(status ring frames)" "frames written for scratch"
+	[ "$before" != "$(written)" ] || break
+done
 same "$before" "$(written)" "bytes on the disk after 12 MB of scratch"
 # the same in a queue does write
 cp "$mnt/v/moved1" "$mnt/q/copy"
