@@ -283,8 +283,8 @@ int rs_journal_commit_once(struct rs_journal *j)
 
 /* ---- the committer ---- */
 
-/* Lock held. us until the group must be cut, 0: now, UINT64_MAX: not yet. */
-static uint64_t cut_due(const struct rs_journal *j, const struct timespec *now)
+uint64_t rs_journal_cut_due(const struct rs_journal *j,
+			    const struct timespec *now)
 {
 	uint64_t age, limit = (uint64_t)j->flush_interval * 1000;
 
@@ -313,7 +313,7 @@ static int committer_step(struct rs_journal *j)
 	uint64_t cut_us, seal_us, us;
 
 	rs_journal_now(j, &now);
-	cut_us = j->poisoned ? UINT64_MAX : cut_due(j, &now);
+	cut_us = j->poisoned ? UINT64_MAX : rs_journal_cut_due(j, &now);
 	seal_us = j->poisoned ? UINT64_MAX : seal_due(j, &now);
 	if (cut_us > 0 && j->stopping)
 		return 0;

@@ -220,6 +220,7 @@ struct rs_journal_status {
 	uint64_t ring_size, ring_used, ring_reserve;
 	uint64_t unsynced_bytes;  /* records not durable yet */
 	uint64_t unsynced_age_ms; /* age of the oldest of them */
+	int due; /* some of them are on their way, asked for, or old enough */
 	uint64_t frames, flushes, seals, frame_bytes; /* since start */
 	uint64_t waiters_served, checkpoints, folded_frames;
 	uint64_t kept_bytes; /* frames kept in RAM until folded */

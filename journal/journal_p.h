@@ -174,6 +174,9 @@ uint64_t rs_waiters_serve(struct rs_waiter *first, int err);
 /* First error of the ring: final. why is static. */
 void rs_journal_poison(struct rs_journal *j, int err, const char *why);
 RS_MUST_USE int rs_journal_seal(struct rs_journal *j, int clean);
+/* Lock held. us until the group must be cut, 0: now, UINT64_MAX: not yet. */
+uint64_t rs_journal_cut_due(const struct rs_journal *j,
+			    const struct timespec *now);
 void *rs_journal_committer(void *arg);
 
 /* ---- checkpoint; lock NOT held ---- */

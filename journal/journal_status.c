@@ -55,6 +55,7 @@ static void unsynced(const struct rs_journal *j, struct rs_journal_status *st)
 	if (!st->unsynced_bytes)
 		return;
 	rs_journal_now(j, &now);
+	st->due = j->in_flight || rs_journal_cut_due(j, &now) == 0;
 	st->unsynced_age_ms =
 		rs_journal_us(j->in_flight ? &j->flight_opened : &j->opened,
 			      &now) /

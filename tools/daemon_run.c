@@ -378,15 +378,16 @@ static int on_signal(struct rs_daemon *d)
 
 /*
  * The watchdog hears of us only while the committer works: not with records
- * that wait for half of its time although no frame became durable. A log that
- * is broken is no reason to start again: reading goes on.
+ * that are due for half of its time although no frame became durable. What
+ * may still wait for its flush_interval, however long that is, isn't due. A
+ * log that is broken is no reason to start again: reading goes on.
  */
 static int is_alive(struct rs_daemon *d)
 {
 	struct rs_journal_status st;
 
 	rs_journal_status(d->journal, &st);
-	if (st.poisoned || !st.unsynced_bytes || st.durable != d->last_durable)
+	if (st.poisoned || !st.due || st.durable != d->last_durable)
 		d->progress = rs_daemon_now_ms();
 	d->last_durable = st.durable;
 	return rs_daemon_now_ms() - d->progress < rs_notify_watchdog() / 2;

@@ -40,6 +40,12 @@ for i in {1..40}; do
 	sync "$mnt/$i"
 done
 wait_for 60 beats_at_least 3 || fail "the watchdog isn't fed"
+# what may wait for its flush is no reason to stop
+"$ctl" policy "$mnt" flush_interval=3600000
+echo later >"$mnt/later"
+n=$(beats)
+wait_for 60 beats_at_least $((n + 6)) || fail "not fed before a flush is due"
+[ "$(status unsynced bytes)" -gt 0 ] || fail "nothing was left to flush"
 kill -TERM $daemon
 wait $daemon || fail "exit code $? after SIGTERM: $(cat "$work/log")"
 said '^STOPPING=1$' || fail "no STOPPING"
