@@ -133,7 +133,8 @@ def judge_twice(found, accidents, age, moved):
                         "before" if before > 0 else "after", it.name)
                     ok = before <= age
                     break
-                if moved and found.entries[ident].when <= it.end <= again:
+                # pickup(8) moves local mail out of maildrop like this.
+                if (moved or ident.startswith("l-")) and found.entries[ident].when <= it.end <= again:
                     text = "%s in two queues after %s" % (ident, it.name)
                     ok = True
             listed.append(text)
