@@ -76,7 +76,9 @@ static void run_program(const struct child *c, const char *program,
 	    setenv("RSPOOL_EVENT", event, 1) ||
 	    setenv("RSPOOL_STORE", c->hooks.store, 1) ||
 	    setenv("RSPOOL_MNT", c->hooks.mnt, 1) ||
-	    setenv("RSPOOL_WHY", why, 1))
+	    setenv("RSPOOL_WHY", why, 1) ||
+	    (c->hooks.profile[0] &&
+	     setenv("RSPOOL_PROFILE", c->hooks.profile, 1)))
 		_exit(126);
 	execl(program, program, event, c->hooks.store, c->hooks.mnt, NULL);
 	_exit(127);

@@ -6,8 +6,8 @@
  *
  *	PROGRAM EVENT STORE MNT		EVENT: mount, poison or lost
  *
- * with PATH, RSPOOL_EVENT, RSPOOL_STORE, RSPOOL_MNT and RSPOOL_WHY as its
- * whole environment, in "/", as a process group of its own that has
+ * with PATH, RSPOOL_EVENT, RSPOOL_STORE, RSPOOL_MNT, RSPOOL_WHY and, on a
+ * mount with a profile, RSPOOL_PROFILE as its whole environment, in "/", as a process group of its own that has
  * RS_HOOK_SECONDS: then it gets SIGTERM, and SIGKILL.
  *
  * A child of the daemon, forked before anything else, runs them: it is small,
@@ -24,7 +24,8 @@
 struct rs_hooks {
 	const char *on_mount, *on_poison, *on_lost; /* paths or NULL */
 	const char *store, *mnt;
-	int foreground; /* what is said goes to stderr, else to syslog */
+	const char *profile; /* "postfix", "exim+amavis"; "" without one */
+	int foreground;	     /* what is said goes to stderr, else to syslog */
 };
 
 /* Fork the child, unless there is nothing that it could run. -errno */

@@ -468,18 +468,61 @@ static void tell_ready(struct rs_daemon *d)
 		  is_damaged(d) ? ", damaged" : "");
 }
 
+static void profile_names(const struct rs_daemon *d, char *ret, size_t size)
+{
+	const struct rs_profile *profile;
+	size_t i, len = 0;
+
+	ret[0] = '\0';
+	for (i = 0; (profile = rs_profiles_get(&d->opts.profiles, i)); i++) {
+		snprintf(ret + len, size - len, "%s%s", i ? "+" : "",
+			 profile->name);
+		len = strlen(ret);
+	}
+}
+
+/*
+ * A mail server on a read-only spool delivers what it can't cross off: a
+ * profile knows which one, and the installed program stops it.
+ */
+static const char *stop_program(const struct rs_daemon *d, char path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	char *slash;
+	ssize_t n;
+	int len;
+
+	if (d->opts.on_poison || !rs_profiles_get(&d->opts.profiles, 0))
+		return d->opts.on_poison;
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	len = snprintf(path, PATH_MAX, "%s/../libexec/rspool/stop-mta", self);
+	if (len < 0 || len >= PATH_MAX || access(path, X_OK))
+		return NULL;
+	return path;
+}
+
 /* Before our own limits and threads: the child is to have neither. */
 static int start_hooks(struct rs_daemon *d)
 {
-	const struct rs_hooks hooks = {
+	char profile[128], stop[PATH_MAX];
+	struct rs_hooks hooks = {
 		.on_mount = d->opts.on_mount,
-		.on_poison = d->opts.on_poison,
 		.on_lost = d->opts.on_lost,
 		.store = d->store,
 		.mnt = d->mnt,
+		.profile = profile,
 		.foreground = d->foreground,
 	};
-	int err = rs_hook_init(&hooks);
+	int err;
+
+	profile_names(d, profile, sizeof(profile));
+	hooks.on_poison = stop_program(d, stop);
+	err = rs_hook_init(&hooks);
 
 	if (!err)
 		return 0;

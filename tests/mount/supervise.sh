@@ -131,4 +131,43 @@ grep -q "^poison $store $mnt event=poison why=..* cwd=/" \
 "$ctl" umount "$mnt" >/dev/null 2>&1 || true
 wait_for 60 nobody_left || fail "left after a broken log"
 disk_ctl fail flush off >/dev/null
+
+# --- a profile brings its own on_poison, where the programs are installed
+mkdir -p "$work/inst/sbin" "$work/inst/libexec/rspool"
+cp "$rspoold" "$ctl" "$work/inst/sbin/"
+cat >"$work/inst/libexec/rspool/stop-mta" <<END
+#!/bin/sh
+echo "\$1 \$RSPOOL_PROFILE" >"$work/stopped.new"
+mv "$work/stopped.new" "$work/stopped"
+END
+chmod 755 "$work/inst/libexec/rspool/stop-mta"
+"$ctl" recover "$store" >/dev/null
+ctl=$work/inst/sbin/rspoolctl
+up profile=exim+mailscanner
+disk_ctl fail flush 1 forever >/dev/null
+echo late >"$mnt/late"
+sync "$mnt/late" 2>/dev/null || true
+wait_for 60 test -e "$work/stopped" || fail "the profile's program wasn't run"
+same "poison exim+mailscanner" "$(cat "$work/stopped")" "how it was run"
+"$ctl" umount "$mnt" >/dev/null 2>&1 || true
+wait_for 60 nobody_left || fail "left after a broken log"
+disk_ctl fail flush off >/dev/null
 disk_stop
+
+# the program itself
+mkdir "$work/bin"
+cat >"$work/bin/service" <<END
+#!/bin/sh
+echo "\$@" >>"$work/services"
+[ "\$1" != postfix ]
+END
+chmod 755 "$work/bin/service"
+stop_mta()
+{
+	PATH=$work/bin:$PATH RSPOOL_PROFILE=$1 \
+		"$RS_SRC/packaging/libexec/stop-mta"
+}
+stop_mta exim+amavis || fail "stop-mta ended with $?"
+same "exim4 stop amavis stop" "$(xargs <"$work/services")" "what was stopped"
+expect 1 stop_mta postfix
+expect 1 stop_mta other
