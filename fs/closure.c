@@ -207,12 +207,30 @@ static void log_page(struct rs_core *core, struct rs_inode *inode,
 	rs_intent_rec(core, inode, &rec);
 }
 
-/* Pages from *page on, as many as the room holds. 1: there are more. */
+/* How far the data of a file is logged, in which of its lives in the log. */
+struct cursor {
+	uint64_t page;
+	uint32_t births;
+};
+
+/*
+ * Others may have staged it too, failed, taken it out of the log again, and
+ * somebody else begun anew: what was logged before is gone then.
+ */
+static void rewind_reborn(const struct rs_inode *inode, struct cursor *at)
+{
+	if (inode->births != at->births)
+		at->page = 0;
+	at->births = inode->births;
+}
+
+/* Pages from *at on, as many as the room holds. 1: there are more. */
 static int data_locked(struct rs_core *core, uint64_t ino,
-		       const struct rs_room *room, uint64_t *page)
+		       const struct rs_room *room, struct cursor *at)
 {
 	struct rs_inode *inode = rs_inode_find(core, ino);
 	size_t left = room->bytes - RS_REC_INODE_LEN;
+	uint64_t *page = &at->page;
 	uintptr_t slot;
 
 	if (!inode)
@@ -221,6 +239,7 @@ static int data_locked(struct rs_core *core, uint64_t ino,
 		inode->state |= RS_I_WHOLE;
 	if (!rs_inode_logged(inode) || (inode->state & RS_I_WHOLE))
 		return 0;
+	rewind_reborn(inode, at);
 	rs_intent_begin(core);
 	for (;; (*page)++) {
 		*page = rs_tree_next(rs_file_tree(inode), *page, RS_SEEK_DATA);
@@ -258,8 +277,8 @@ static size_t piece_bytes(struct rs_core *core, uint64_t ino)
 
 static int stage_data(struct rs_core *core, uint64_t ino)
 {
+	struct cursor at = { 0, 0 };
 	struct rs_room room;
-	uint64_t page = 0;
 	size_t bytes;
 	int err = 0;
 
@@ -268,7 +287,7 @@ static int stage_data(struct rs_core *core, uint64_t ino)
 		if (err)
 			return err;
 		rs_core_lock(core);
-		err = data_locked(core, ino, &room, &page);
+		err = data_locked(core, ino, &room, &at);
 		rs_core_unlock(core);
 		rs_room_give(core, &room);
 		err = err == 1 ? 0 : err;

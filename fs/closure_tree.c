@@ -568,18 +568,36 @@ static void note(struct rs_op *op, uint64_t ino)
 	}
 }
 
+/*
+ * Is a directory above staged by somebody else's closure? What would be
+ * logged below it can't be reached until that one's entry is there.
+ */
+static int is_staged_above(struct rs_core *core, const struct rs_inode *dir)
+{
+	while (dir && dir != core->root && !(dir->flags & RS_IF_STAGED))
+		dir = rs_dir_parent(core, dir);
+	return dir && dir != core->root;
+}
+
 int rs_closure_run(struct rs_core *core, struct rs_op *op)
 {
 	const struct rs_close *close = &op->close;
 	struct rs_inode *inode;
-	int is_dir;
+	int is_dir, staged;
 
 	rs_core_lock(core);
 	inode = rs_inode_find(core, close->ino);
 	is_dir = inode && S_ISDIR(inode->mode);
+	staged = is_dir && is_staged_above(core, inode);
 	rs_core_unlock(core);
-	if (is_dir && !close->parent && !close->policy)
-		return close_up(core, close->ino);
+	if (is_dir && !close->parent && !close->policy) {
+		if (!staged || op->owns)
+			return close_up(core, close->ino);
+		/* then the operation looks again */
+		pthread_mutex_lock(&core->closing);
+		pthread_mutex_unlock(&core->closing);
+		return 0;
+	}
 	note(op, close->ino);
 	if (!is_dir)
 		return rs_closure_stage(core, close->ino);

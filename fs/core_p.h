@@ -100,6 +100,7 @@ struct rs_inode {
 	uint8_t proved;	    /* its data in the store was compared as a whole */
 	uint8_t loss;	    /* see loss.c */
 	uint32_t log_nlink; /* nlink as the log has it: logged names alone */
+	uint32_t births;    /* how often it was logged anew */
 	union {
 		uintptr_t root; /* regular file */
 		struct rs_dir *dir;

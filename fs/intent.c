@@ -141,6 +141,7 @@ void rs_intent_born(struct rs_core *core, struct rs_inode *inode)
 {
 	assert(!inode->last || inode->last != core->tx);
 	inode->state |= RS_I_LOGGED;
+	inode->births++;
 	inode->last = inode->before = 0;
 	inode->mark = 0;
 	rs_intent_inode(core, inode);

@@ -181,6 +181,22 @@ static int is_loud(const struct rs_core *core, const struct rs_place *place,
 	return look.eff != RS_POLICY_VOLATILE || look.named;
 }
 
+/*
+ * A directory with a policy of its own, in one that a closure has staged:
+ * what is synced in it couldn't be reached yet.
+ */
+static int is_early(const struct rs_core *core, const struct rs_op *op,
+		    const struct rs_place *place, uint32_t mode)
+{
+	struct rs_spot spot = { place->dir, place->name, place->len };
+	struct rs_look look;
+
+	if (op->owns || !S_ISDIR(mode) || !(place->dir->flags & RS_IF_STAGED))
+		return 0;
+	rs_policy_look(core, &spot, NULL, &look);
+	return look.eff != RS_POLICY_VOLATILE && look.from != RS_ORIGIN_PARENT;
+}
+
 static void make_apply(struct rs_core *core, struct rs_place *place,
 		       const struct birth *birth, struct rs_inode *inode,
 		       int loud)
@@ -225,6 +241,8 @@ static int make_check(struct rs_core *core, struct rs_op *op,
 		op->close = (struct rs_close){ .ino = place->dir->node.key };
 		return RS_AGAIN_CLOSE;
 	}
+	if (is_early(core, op, place, birth->mode))
+		return RS_AGAIN_WAIT;
 	return rs_op_short(core, op, loud || rs_number_logs(core));
 }
 

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -467,6 +468,66 @@ static void test_changes_while_staging(void **state)
 	spool_expect_tree(want);
 }
 
+/* As the first step of a closure leaves it, or takes it back. */
+static void set_staged(uint64_t ino, int staged)
+{
+	struct rs_inode *inode;
+	struct rs_room room;
+
+	assert_int_equal(rs_room_take(spool.core, &room, RS_REC_INODE_LEN,
+				      RS_NEED_SMALL),
+			 0);
+	rs_core_lock(spool.core);
+	inode = rs_inode_find(spool.core, ino);
+	rs_intent_begin(spool.core);
+	if (staged) {
+		inode->flags |= RS_IF_STAGED;
+		rs_intent_born(spool.core, inode);
+	} else {
+		rs_intent_dead(spool.core, inode);
+	}
+	rs_intent_end(spool.core);
+	rs_core_unlock(spool.core);
+	rs_room_give(spool.core, &room);
+}
+
+static void *move_below(void *arg)
+{
+	atomic_store((atomic_int *)arg, spool_rename("q/x", "v/t/deep/x", 0));
+	return NULL;
+}
+
+/*
+ * What is logged doesn't go where it can't be reached: into a tree whose
+ * closure has begun and hasn't come to that place.
+ */
+static void test_move_below_what_is_staged(void **state)
+{
+	const struct timespec while_it_could = { .tv_nsec = 200000000 };
+	atomic_int err = 1;
+	pthread_t thread;
+	uint64_t top;
+
+	(void)state;
+	top = spool_mkdir("v/t");
+	spool_mkdir("v/t/deep");
+	spool_mkdir("q/x");
+	assert_int_equal(spool_set("q/x", RS_POLICY_FSYNC), 0);
+	spool_file("q/x/f", "f");
+	spool_commit();
+	pthread_mutex_lock(&spool.core->closing);
+	set_staged(top, 1);
+	assert_int_equal(pthread_create(&thread, NULL, move_below, &err), 0);
+	nanosleep(&while_it_could, NULL);
+	assert_int_equal(atomic_load(&err), 1);
+	set_staged(top, 0);
+	pthread_mutex_unlock(&spool.core->closing);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&err), 0);
+	commit_again();
+	spool_expect("v/t/deep/x/f", "f");
+}
+
 static void test_tree_in_stays_logged(void **state)
 {
 	(void)state;
@@ -611,6 +672,7 @@ int main(void)
 		T(test_tree_larger_than_the_ring),
 		T(test_cut_while_staging),
 		T(test_changes_while_staging),
+		T(test_move_below_what_is_staged),
 		T(test_tree_in_stays_logged),
 		T(test_volatile_dir_below_the_target),
 		T(test_rule_inside_volatile),
