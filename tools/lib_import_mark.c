@@ -12,6 +12,8 @@
 #include "tools/lib_import.h"
 #include "tools/lib_say.h"
 
+#define NEW_NAME RS_IMPORT_NAME ".new"
+
 static int open_store(const char *store)
 {
 	int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -36,6 +38,7 @@ int rs_import_mark_read(const char *store, char ret_src[PATH_MAX])
 	return 1;
 }
 
+/* It is there with all that it says, or not at all. */
 int rs_import_mark_write(const char *store, const char *src)
 {
 	RS_AUTO_FD int dir = open_store(store), fd = -1;
@@ -43,14 +46,17 @@ int rs_import_mark_write(const char *store, const char *src)
 
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, RS_IMPORT_NAME,
+	fd = openat(dir, NEW_NAME,
 		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
 		return -errno;
+	errno = 0;
 	if (write(fd, src, len) != (ssize_t)len)
 		return errno ? -errno : -EIO;
-	return fsync(fd) || fsync(dir) ? -errno : 0;
+	if (fsync(fd) || renameat(dir, NEW_NAME, dir, RS_IMPORT_NAME))
+		return -errno;
+	return fsync(dir) ? -errno : 0;
 }
 
 int rs_import_mark_remove(const char *store)

@@ -144,7 +144,7 @@ import_killed()
 		fail "killed at once, but without its mark"
 }
 kills=0
-for pause in 0 0.03 0.1; do
+for pause in 0 0 0.01 0.03 0.1; do
 	rm -rf "$store"
 	new_store
 	import_killed $pause
