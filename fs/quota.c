@@ -12,11 +12,27 @@
 #include "fs/core_p.h"
 
 #define RESERVE_PART 16u /* of ram, in shares of 1/n */
+#define GROUPS_PART 16u	 /* likewise: the most that the groups count */
 #define TRIM_PART 64u	 /* of the limit: so much may stay taken */
 #define TRIM_PAGES 1024u /* given back at once, under the lock */
 #define EVICT_PART 64u	 /* of the limit, dropped beyond what is needed */
 /* an empty file with name, hash slots and the share of its page (bytes) */
 #define INODE_COST 512u
+
+/*
+ * The open group and the one in flight are kept too, but in a small ram they
+ * don't take the place of the tree.
+ */
+static uint64_t used_ram(const struct rs_core *core, uint64_t ram)
+{
+	uint64_t groups = 0;
+
+	if (core->cfg.journal)
+		groups = 2 * (uint64_t)rs_journal_max_bytes(core->cfg.journal);
+	if (groups > ram / GROUPS_PART)
+		groups = ram / GROUPS_PART;
+	return rs_mem_used(&core->mem) + groups;
+}
 
 static uint64_t reserve_of(const struct rs_core *core)
 {
@@ -50,7 +66,7 @@ static int over(uint64_t used, uint64_t bytes, uint64_t limit)
  */
 static uint64_t used_now(struct rs_core *core, uint64_t bytes, uint64_t limit)
 {
-	uint64_t used = rs_mem_used(&core->mem);
+	uint64_t used = used_ram(core, core->cfg.ram);
 	uint64_t loose = core->mem.loose * RS_PAGE;
 
 	if (used + loose + bytes <= limit / 4)
@@ -211,7 +227,7 @@ static void statfs_locked(struct rs_core *core, struct rs_statfs *ret)
 
 	limit = core->cfg.ram ? core->cfg.ram - reserve_of(core)
 			      : UINT64_MAX / 2;
-	used = rs_mem_used(&core->mem);
+	used = used_ram(core, core->cfg.ram);
 	ram_left = used < limit ? limit - used : 0;
 	ret->blocks = capacity_pages(core);
 	ret->bfree = pages_left(core, ram_left);
@@ -232,7 +248,7 @@ static void volatile_statfs(struct rs_core *core, const struct rs_inode *inode,
 	if (!core->cfg.ram || !core->cfg.journal ||
 	    rs_policy_inode(core, inode) != RS_POLICY_VOLATILE)
 		return;
-	used = rs_mem_used(&core->mem);
+	used = used_ram(core, core->cfg.ram);
 	spill = spillable(core) * RS_PAGE;
 	used -= spill < used ? spill : used;
 	limit = used < limit ? (limit - used) / RS_PAGE : 0;
@@ -268,7 +284,7 @@ void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
 	ret->inodes_max = inodes_max(core);
 	ret->data_bytes = used_pages(core) * RS_PAGE;
 	ret->capacity = capacity_pages(core) * RS_PAGE;
-	ret->ram_bytes = rs_mem_used(&core->mem);
+	ret->ram_bytes = used_ram(core, core->cfg.ram);
 	ret->ram = core->cfg.ram;
 	if (core->blocks > core->resident)
 		ret->cold_bytes = (core->blocks - core->resident) * RS_PAGE;
@@ -282,11 +298,11 @@ void rs_core_status(struct rs_core *core, struct rs_core_status *ret)
 static int ram_can_be(struct rs_core *core, uint64_t ram)
 {
 	uint64_t limit = ram - ram / RESERVE_PART;
-	uint64_t used = rs_mem_used(&core->mem);
+	uint64_t used = used_ram(core, ram);
 
 	if (used > limit)
 		rs_clock_evict(core, used - limit);
-	return rs_mem_used(&core->mem) <= limit;
+	return used_ram(core, ram) <= limit;
 }
 
 int rs_core_set_limits(struct rs_core *core, const struct rs_limits *limits)
