@@ -108,6 +108,7 @@ void rs_core_free(struct rs_core *core)
 	rs_table_release(&core->dentries);
 	rs_mem_release(&core->mem);
 	free(core->graves);
+	free(core->due);
 	rs_stale_free(core);
 	pthread_mutex_destroy(&core->lock);
 	pthread_mutex_destroy(&core->closing);

@@ -274,6 +274,12 @@ uint64_t rs_core_sync_number(struct rs_core *core, uint64_t ino);
 int rs_core_dirsync_caller(struct rs_core *core, uint64_t ino,
 			   uint64_t *ret_number);
 
+/*
+ * Before a barrier and an orderly end: append the times of directories that
+ * come and went under interval left behind. Errors: -EROFS, -ENOSPC.
+ */
+int rs_core_log_times(struct rs_core *core);
+
 /* what a change was, as the reply to it sees it */
 enum rs_change {
 	RS_CHANGE_ENTRY, /* a name made or removed in this directory */

@@ -82,6 +82,8 @@ struct rs_dir {
 	uint32_t entries;
 	uint8_t whole;	 /* every entry is logged */
 	uint8_t staging; /* a closure is at it: new entries are logged */
+	uint8_t due;	 /* its times are newer than its last record */
+	uint8_t in_due;	 /* it stands in core->due */
 };
 
 struct rs_inode {
@@ -180,6 +182,9 @@ struct rs_core {
 	/* staged inodes that loading dropped: their records are still there */
 	struct rs_stale *stale;
 	size_t n_stale;
+	/* directories whose times are to be logged, see due.c */
+	uint64_t *due;
+	size_t n_due, cap_due;
 	uint64_t tx; /* number of the frame between begin and end */
 	const struct rs_inode *maker; /* directory that makes an inode now */
 	pthread_mutex_t closing; /* before lock: one closure of trees at once */
@@ -451,6 +456,10 @@ void rs_loss_data(struct rs_core *core, const struct rs_inode *inode,
 		  uint64_t bytes);
 /* It was touched in this frame, and isn't logged from now on. */
 void rs_loss_dead(struct rs_core *core, const struct rs_inode *inode);
+
+/* ---- due.c ---- */
+/* The record about its times was taken back. */
+void rs_due_note(struct rs_core *core, struct rs_inode *dir);
 
 /* ---- policy.c ---- */
 /* What counts for a directory at some place. */

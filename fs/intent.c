@@ -14,7 +14,7 @@
  * R5 an inode that was unlogged in the open group isn't logged again in it:
  *    its elision takes all records about it out of the group
  * R6 a directory's INODE record that no name is left of is taken back too,
- *    under the policy interval
+ *    under the policy interval; its times are due then (due.c)
  *
  * Without a journal nothing here does anything.
  */
@@ -127,6 +127,8 @@ static void write_inode(struct rs_core *core, struct rs_inode *inode)
 	}
 	rs_journal_replace(core->cfg.journal, &rec, &mark);
 	inode->mark = mark.off + 1;
+	if (S_ISDIR(inode->mode))
+		inode->u.dir->due = 0;
 }
 
 void rs_intent_inode(struct rs_core *core, struct rs_inode *inode)
@@ -242,6 +244,7 @@ static void come_and_gone(struct rs_core *core, struct rs_inode *dir)
 	rs_loss_dead(core, dir);
 	dir->last = dir->before;
 	dir->mark = 0;
+	rs_due_note(core, dir);
 }
 
 void rs_intent_entry(struct rs_core *core, struct rs_dentry *dentry,

@@ -83,8 +83,11 @@ static json_t *success(void)
 
 static json_t *do_sync(struct rs_daemon *d)
 {
-	int err = rs_journal_sync(d->journal);
+	int err;
 
+	/* what can't be appended is told by the barrier itself */
+	(void)!rs_core_log_times(d->core);
+	err = rs_journal_sync(d->journal);
 	if (err)
 		return failure(err, "the log is broken, what came after that"
 				    " is not on disk");

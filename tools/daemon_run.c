@@ -297,6 +297,8 @@ static int end_journal(struct rs_daemon *d)
 
 	set_phase(d, RS_DAEMON_ENDING, 0);
 	rs_ll_halt(d->ll);
+	if (d->core)
+		(void)!rs_core_log_times(d->core);
 	err = rs_journal_stop(d->journal, d->fast);
 	if (err)
 		rs_log(LOG_CRIT, "cannot bring all of '%s' to disk: %s",
@@ -356,6 +358,7 @@ static int leave_busy(struct rs_daemon *d)
 	rs_pids_text(&pids, text, sizeof(text));
 	rs_log(LOG_WARNING, "'%s' is in use by %s: detached, waiting %u s",
 	       d->mnt, text, d->opts.stop_timeout);
+	(void)!rs_core_log_times(d->core);
 	if (rs_journal_sync(d->journal))
 		rs_log(LOG_CRIT, "cannot flush the log of '%s'", d->store);
 	rs_ll_detach(d->ll);

@@ -245,6 +245,41 @@ static void test_interval_leaves_nothing(void **state)
 	spool_expect_tree("");
 }
 
+static struct timespec mtime_of(const char *path)
+{
+	struct rs_stat st;
+
+	assert_int_equal(rs_core_getattr(spool.core, spool_ino(path), &st), 0);
+	return st.attr.mtime;
+}
+
+/* A barrier logs the times that came and went left behind, once. */
+static void test_interval_times_are_due(void **state)
+{
+	struct timespec want, have;
+	uint64_t before;
+
+	(void)state;
+	spool.policy = RS_POLICY_INTERVAL;
+	spool_open();
+	spool_mkdir("q");
+	spool_file("q/stays", "s");
+	spool_commit();
+	spool_file("q/a", "a");
+	assert_int_equal(spool_unlink("q/a"), 0);
+	want = mtime_of("q");
+	before = spool_written();
+	assert_int_equal(rs_core_log_times(spool.core), 0);
+	assert_true(spool_written() > before);
+	before = spool_written();
+	assert_int_equal(rs_core_log_times(spool.core), 0);
+	assert_int_equal(spool_written(), before);
+	spool_again();
+	have = mtime_of("q");
+	assert_int_equal(have.tv_sec, want.tv_sec);
+	assert_int_equal(have.tv_nsec, want.tv_nsec);
+}
+
 static void test_who_waits(void **state)
 {
 	uint64_t open, f;
@@ -321,6 +356,7 @@ int main(void)
 		T(test_volatile_writes_nothing),
 		T(test_volatile_comes_back_empty),
 		T(test_interval_leaves_nothing),
+		T(test_interval_times_are_due),
 		T(test_who_waits),
 		T(test_walk),
 	};
