@@ -64,13 +64,13 @@ static void count(struct rs_core *core, uint8_t policy, uint64_t n)
 static uint8_t ask_rules(const struct rs_core *core, const struct rs_spot *spot,
 			 struct rs_rule *ret)
 {
+	const struct rs_rule *rule;
 	uint8_t named = 0;
-
-	const struct rs_rule *rule = core->cfg.rules;
-	const struct rs_rule *end = rule + core->cfg.n_rules;
+	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
-	for (; rule != end; rule++) {
+	for (i = 0; i < core->cfg.n_rules; i++) {
+		rule = &core->cfg.rules[i];
 		if (!rs_glob_match(core, rule->glob, spot))
 			continue;
 		if (rs_glob_names(core, rule->glob, spot))
