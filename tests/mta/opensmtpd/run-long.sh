@@ -3,4 +3,4 @@
 # timeout: 3000
 # labels: long kill
 # lock: mta
-exec bash "$(dirname "$0")/run.sh" --messages 1000 --kills 3 --cuts 19 "$@"
+exec bash "$(dirname "$0")/run.sh" --messages 1000 --rate 20 --kills 3 --cuts 19 "$@"
