@@ -76,11 +76,15 @@ class Load:
     def make(self, number):
         ident = "%s-%d-%d" % (self.opts.prefix, number, next(self.tries))
         low, high = self.opts.size
-        body = mail.body_of(ident, self.random.randint(low, high))
+        size = self.random.randint(low, high)
+        boundary = mail.boundary_of(ident) if self.opts.zip else None
+        make = mail.zip_body_of if self.opts.zip else mail.body_of
+        body = make(ident, size)
         recipient = self.recipient(number, ident)
         self.ledger.write("try", ident, len(body), mail.digest(body),
                           recipient)
-        return ident, recipient, mail.message_of(ident, recipient, body)
+        return ident, recipient, mail.message_of(ident, recipient, body,
+                                                 boundary)
 
     def take(self):
         """The number of the next message to send, or None."""
@@ -177,6 +181,8 @@ def arguments():
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--size", type=sizes, default=(1024, 102400),
                         metavar="LOW:HIGH")
+    parser.add_argument("--zip", action="store_true",
+                        help="each with a zip file attached")
     parser.add_argument("--domain", default="ok.test")
     parser.add_argument("--share", type=share, action="append", default=[],
                         metavar="DOMAIN=N", help="each N-th goes to DOMAIN")

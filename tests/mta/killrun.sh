@@ -8,6 +8,8 @@
 #	mta_sink	starts what takes the mail on port 2525, into $work/dumps;
 #			without it all goes to sink.py
 #	mta_submit	the command for local mail, a recipient is added to it
+#	mta_client	more options of client.py
+#	mta_verify	more options of verify.py
 #
 # Options of killrun:
 #	--messages N	answered 250 before it ends (2000)
@@ -113,7 +115,8 @@ traffic_start()
 		--ledger "$ledger" --count "$messages" --seed "$seed" \
 		--rate "$rate" --until "$work/crashed" \
 		--banner "${mta_banner:-60}" \
-		--share defer.test=10 --share bounce.test=47
+		--share defer.test=10 --share bounce.test=47 \
+		"${mta_client[@]}"
 	client=$!
 	if [ "$local_messages" -gt 0 ]; then
 		background submit "$python" "$mta_dir/submit.py" \
@@ -370,7 +373,8 @@ count()
 	"$python" "$mta_dir/verify.py" --ledger "$ledger" \
 		--dumps "$work/dumps" --sink "$work/refusals" \
 		--queue "$work/queue" --accidents "$work/accidents" \
-		--buried "$work/buried" "${most[@]}" --json "$log/result.json" ||
+		--buried "$work/buried" "${most[@]}" "${mta_verify[@]}" \
+		--json "$log/result.json" ||
 		fail "mail was lost or damaged, seed $seed"
 }
 

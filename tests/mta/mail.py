@@ -12,8 +12,10 @@ The ledger is a text file, one fact a line, flushed line by line:
 """
 import base64
 import hashlib
+import io
 import os
 import random
+import zipfile
 
 ID_HEADER = "X-Rspool-Id"
 ID_FIELD = ID_HEADER.lower()
@@ -25,12 +27,32 @@ def body_of(ident, size):
     return base64.encodebytes(raw)
 
 
-def message_of(ident, recipient, body):
-    """The whole message, LF line ends."""
+def zip_body_of(ident, size):
+    """The same as a file of a zip file, attached to a line of text."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("inside.txt", body_of(ident, size))
+    mark = b"--" + boundary_of(ident).encode()
+    return b"".join((
+        mark, b"\nContent-Type: text/plain\n\nSee the attachment.\n",
+        mark, b"\nContent-Type: application/zip; name=\"a.zip\"\n"
+        b"Content-Disposition: attachment; filename=\"a.zip\"\n"
+        b"Content-Transfer-Encoding: base64\n\n",
+        base64.encodebytes(packed.getvalue()), mark, b"--\n"))
+
+
+def boundary_of(ident):
+    return "=_" + ident
+
+
+def message_of(ident, recipient, body, boundary=None):
+    """The whole message, LF line ends; with a boundary its body has parts."""
     head = ("From: <%s@sender.test>\nTo: <%s>\nSubject: test message %s\n"
-            "%s: %s\n\n" % (ident, recipient, ident,
-                            ID_HEADER, ident))
-    return head.encode() + body
+            "%s: %s\n" % (ident, recipient, ident, ID_HEADER, ident))
+    if boundary:
+        head += ("MIME-Version: 1.0\nContent-Type: multipart/mixed;"
+                 " boundary=\"%s\"\n" % boundary)
+    return head.encode() + b"\n" + body
 
 
 def digest(body):

@@ -156,6 +156,7 @@ postfix_modes()
 		lib root:root 755
 		usr root:root 755
 		dev root:root 755
+		${postfix_more_dirs:-}
 		END
 		) | sed 's/^/wrong owner or mode: /' || true
 	in_root find "$mta_spool/incoming" "$mta_spool/active" \
