@@ -24,7 +24,7 @@ assert by['always']['flushes_per_msg'] > by['fsync']['flushes_per_msg'], by
 END
 [ -z "$(ls -A "$disk")" ] || fail "left behind: $(ls -A "$disk")"
 
-"$ctl" bench --seconds 30 "$disk" >"$work/out" 2>"$work/err" &
+"$ctl" bench --seconds 5 "$disk" >"$work/out" 2>"$work/err" &
 pid=$!
 # until it measures in the store
 for _ in {1..300}; do
