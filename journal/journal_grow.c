@@ -31,7 +31,7 @@ int rs_journal_grow(struct rs_journal *j, uint64_t capacity, uint64_t inodes)
 {
 	struct rs_marker marker = j->marker;
 	uint64_t reserve;
-	int err, lockfd;
+	int err, lockfd = -1;
 
 	if (j->cfg.mode != RS_JOURNAL_SERVE)
 		return -EROFS;
@@ -50,11 +50,14 @@ int rs_journal_grow(struct rs_journal *j, uint64_t capacity, uint64_t inodes)
 		err = rs_store_reserve(j->store, reserve);
 	if (!err)
 		err = rs_marker_replace(j->dirfd, &marker, &lockfd);
+	/* The lock went over to the new file before it had the name, which it
+	 * may have although the rest failed. */
+	if (lockfd >= 0) {
+		close(j->lockfd);
+		j->lockfd = lockfd;
+	}
 	if (err)
 		return err;
-	/* the lock went over to the new file before it had the name */
-	close(j->lockfd);
-	j->lockfd = lockfd;
 	/* others read the rest of it at any time */
 	j->marker.capacity = marker.capacity;
 	j->marker.inodes = marker.inodes;
