@@ -159,6 +159,7 @@ static int finish(struct rs_import *im, int err)
 	int stop;
 
 	rs_journal_status(im->journal, &st);
+	/* all is on disk before the mark goes */
 	stop = rs_journal_stop(im->journal, err != 0);
 	if (!err)
 		err = stop;

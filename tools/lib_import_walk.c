@@ -277,7 +277,5 @@ int rs_import_walk(struct rs_import *im)
 	err = rs_core_raise(im->core, im->max_ino + 1); /* I1 */
 	if (!err)
 		err = rs_plain_walk(im->root, &ops, im);
-	if (!err)
-		err = rs_journal_sync(im->journal);
 	return err;
 }
