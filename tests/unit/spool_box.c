@@ -39,6 +39,17 @@ int spool_set_up(void **state)
 	return 0;
 }
 
+int spool_set_up_qv(void **state, const struct rs_rule *rules, size_t n)
+{
+	spool_set_up(state);
+	spool.rules = rules;
+	spool.n_rules = n;
+	spool_open();
+	spool_mkdir("q");
+	spool_mkdir("v");
+	return 0;
+}
+
 int spool_tear_down(void **state)
 {
 	char command[128];

@@ -27,6 +27,8 @@ extern const struct rs_who spool_who;
 /* cmocka fixtures: an empty store, closed. */
 int spool_set_up(void **state);
 int spool_tear_down(void **state);
+/* Likewise, but open, with these rules and the directories q and v. */
+int spool_set_up_qv(void **state, const struct rs_rule *rules, size_t n);
 
 /* Open and load; no finding is expected. */
 void spool_open(void);

@@ -27,13 +27,7 @@ static const struct rs_rule rules[] = {
 
 static int set_up(void **state)
 {
-	spool_set_up(state);
-	spool.rules = rules;
-	spool.n_rules = sizeof(rules) / sizeof(rules[0]);
-	spool_open();
-	spool_mkdir("q");
-	spool_mkdir("v");
-	return 0;
+	return spool_set_up_qv(state, rules, RS_ARRAY_LEN(rules));
 }
 
 static void commit_again(void)
