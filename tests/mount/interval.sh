@@ -2,19 +2,10 @@
 # interval: fsync costs no flush, all leaves by itself with the next cut, and
 # what is lost at a power cut is the end: never something from the middle.
 # timeout: 180
-# shellcheck source=../disk/disk.sh
-. "$(dirname "$0")/../disk/disk.sh"
-disk_own_mounts "$0" "$@"
-# shellcheck source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib_disk.sh
+. "$(dirname "$0")/lib_disk.sh"
 
-disk_start "$work/disk.img" 400M --preset none
-set_traps
-disk_mkfs ext4
-disk_mount -o noatime
-store=$DISK_MNT/store
-"$ctl" init "$store" --ring-size 16M --capacity 32M --inodes 20000 >/dev/null
-sync -f "$DISK_MNT"
+disk_store --capacity 32M --inodes 20000
 
 # mail FROM TO: files with a line each, synced one by one, with their directory
 mail()
@@ -44,16 +35,6 @@ wholes()
 	same $n "$(find "$mnt/q" -type f | wc -l)" "files: $n in a row"
 }
 
-cut()
-{
-	disk_cut "$1"
-	kill -KILL "$daemon"
-	wait_for 60 ended "$daemon" || fail "can't kill the daemon"
-	umount -l "$mnt"
-	disk_reopen
-	store=$DISK_MNT/store
-}
-
 # as long as nobody cuts, 200 syncs cost nothing
 up policy=interval,flush_interval=3600000
 mkdir "$mnt/q"
@@ -63,7 +44,7 @@ mail 0 200
 same "$flushes" "$(status ring flushes)" "flushes for 400 fsyncs"
 within 200 300 "$(status at_risk interval files)" "files at risk"
 # and a power cut loses them, all
-cut 1
+power_cut 1
 up policy=interval,flush_interval=3600000
 wholes
 same 0 $n "files after the cut"
@@ -77,6 +58,26 @@ rm "$mnt"/q/*
 bytes=$(($(status ring bytes) - frames))
 within 0 20000 "$bytes" "bytes in the ring for 100 files that came and went"
 
+# but its directory's times are in the log with a barrier and with an orderly
+# end, as if each change had been
+times()
+{
+	stat -c '%.Y %.Z' "$mnt/q"
+}
+mail 0 3
+rm "$mnt"/q/*
+want=$(times)
+"$ctl" sync "$mnt"
+power_cut 3
+up policy=interval,flush_interval=3600000
+same "$want" "$(times)" "the directory's times after sync and cut"
+mail 0 3
+rm "$mnt"/q/*
+want=$(times)
+down
+up policy=interval,flush_interval=3600000
+same "$want" "$(times)" "the directory's times after an orderly end"
+
 # by itself: two flushes after the last of these they are on disk
 "$ctl" policy "$mnt" flush_interval=200
 mail 0 100
@@ -89,7 +90,7 @@ two_more()
 last=100
 wait_for 60 two_more || fail "the interval cuts nothing"
 mail $last $((last + 300))
-cut 2
+power_cut 2
 up policy=interval
 wholes
 within 100 $((last + 300)) $n "files after the cut, of $((last + 300))"

@@ -3,30 +3,10 @@
 # returns. Lowered: nothing is taken from the disk. The daemon is killed at
 # once each time, and the kernel's cache of the disk is cut off.
 # timeout: 300
-# shellcheck source=../disk/disk.sh
-. "$(dirname "$0")/../disk/disk.sh"
-disk_own_mounts "$0" "$@"
-# shellcheck source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib_disk.sh
+. "$(dirname "$0")/lib_disk.sh"
 
-disk_start "$work/disk.img" 400M --preset none
-set_traps
-disk_mkfs ext4
-disk_mount -o noatime
-store=$DISK_MNT/store
-"$ctl" init "$store" --ring-size 16M --capacity 64M --inodes 20000 >/dev/null
-sync -f "$DISK_MNT"
-
-# the power goes, and comes back
-cut()
-{
-	disk_cut "$1"
-	kill -KILL "$daemon"
-	wait_for 60 ended "$daemon" || fail "can't kill the daemon"
-	umount -l "$mnt"
-	disk_reopen
-	store=$DISK_MNT/store
-}
+disk_store --capacity 64M --inodes 20000
 
 # a tree as a scanner leaves it, larger than the ring can hold at a time
 fill()
@@ -53,6 +33,18 @@ list_of()
 	)
 }
 
+# little, so that nothing but the command itself has it written
+up flush_interval=3600000,policy=/w:volatile
+mkdir "$mnt/w"
+echo little >"$mnt/w/file"
+"$ctl" sync "$mnt"
+"$ctl" policy "$mnt" /w fsync
+power_cut 10
+up flush_interval=3600000
+same runtime "$("$ctl" policy "$mnt" /w --json | json origin)" "its origin"
+same little "$(cat "$mnt/w/file")" "the raised file after a power cut"
+down
+
 up flush_interval=3600000,policy=/v:volatile
 mkdir "$mnt/v"
 fill "$mnt/v"
@@ -63,7 +55,7 @@ echo first >&7
 echo dead >&8
 rm "$mnt/v/dead"
 "$ctl" policy "$mnt" /v fsync
-cut 11
+power_cut 11
 up flush_interval=3600000
 exec 7>&- 8>&-
 same first "$(cat "$mnt/v/open")" "a file that was open"
@@ -84,7 +76,7 @@ same_tree "$work/want" "$work/got" "the raised tree after that"
 "$ctl" policy "$mnt" /v volatile
 echo new >"$mnt/v/new"
 "$ctl" sync "$mnt"
-cut 12
+power_cut 12
 up flush_interval=3600000
 [ ! -e "$mnt/v/new" ] || fail "a file of a volatile directory came back"
 list_of "$mnt/v" >"$work/got"

@@ -2,18 +2,10 @@
 # Volatile directories: nothing of what happens in them reaches the disk, they
 # come back empty with owner and mode, what is moved out of them is durable.
 # timeout: 300
-# shellcheck source=../disk/disk.sh
-. "$(dirname "$0")/../disk/disk.sh"
-disk_own_mounts "$0" "$@"
-# shellcheck source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib_disk.sh
+. "$(dirname "$0")/lib_disk.sh"
 
-disk_start "$work/disk.img" 400M --preset none
-set_traps
-disk_mkfs ext4
-disk_mount -o noatime
-store=$DISK_MNT/store
-"$ctl" init "$store" --ring-size 16M --capacity 48M --inodes 20000 >/dev/null
+disk_store --capacity 48M --inodes 20000
 rules=policy=/v:volatile,policy=/w/named:volatile
 
 # Bytes that the disk was asked to write; once a sync adds none any more.
@@ -122,5 +114,34 @@ down
 expect 0 "$ctl" verify "$store"
 up
 checked "an orderly end"
-
 down
+
+# --- a broken log: volatile has promised nothing, interval a time
+up "$rules,policy=/i:interval"
+mkdir "$mnt/i"
+cat >"$work/broken.py" <<'END'
+import errno, os, subprocess, sys
+
+os.chdir(sys.argv[1])
+fds = {name: os.open(name + '/file', os.O_CREAT | os.O_RDWR, 0o600)
+       for name in ('v', 'i', 'q')}
+for fd in fds.values():
+    os.write(fd, b'x')
+subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL)
+
+
+def sync(name):
+    try:
+        os.fsync(fds[name])
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return 'done'
+
+
+got = [sync(name) for name in ('q', 'q', 'i', 'v')]
+if got != ['EIO', 'EIO', 'EIO', 'done']:
+    sys.exit('q q i v: %s' % got)
+END
+python3 -I "$work/broken.py" "$mnt" "$(disk__program)" ctl \
+	"$DISK_ROOT/$DISK_NAME/sock" fail flush 1 forever
+"$ctl" umount "$mnt" >/dev/null 2>&1 || true
