@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 #include "journal/journal.h"
@@ -195,9 +194,7 @@ static int count_flushes(struct bench *b, double *ret_n)
 	err = ask(b, json_pack("{s:s}", "cmd", "status"), &reply);
 	if (err)
 		return say_failed("asking the daemon", err);
-	ring = json_object_get(json_object_get(reply, "status"), "ring");
-	if (!ring)
-		ring = json_object_get(reply, "ring");
+	ring = json_object_get(reply, "ring");
 	*ret_n = json_number_value(json_object_get(ring, "flushes"));
 	json_decref(reply);
 	return RS_EXIT_OK;
@@ -221,16 +218,12 @@ static int start_daemon(struct bench *b, const char *policy)
 static int stop_daemon(struct bench *b)
 {
 	struct pollfd gone = { .events = POLLIN };
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
 	json_t *reply;
 	int err;
 
 	if (b->fd < 0)
 		return RS_EXIT_OK;
-	gone.fd = getsockopt(b->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len)
-			  ? -1
-			  : pidfd_open(cred.pid, 0);
+	gone.fd = rs_ctl_process(b->fd);
 	err = ask(b, json_pack("{s:s, s:b}", "cmd", "umount", "fast", 0),
 		  &reply);
 	if (!err)

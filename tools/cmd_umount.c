@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/pidfd.h>
 
 #include "tools/cmd.h"
 #include "tools/lib_ctl.h"
@@ -79,18 +78,6 @@ static int ask(const char *path, int fd, int fast)
 	return RS_EXIT_FAILED;
 }
 
-/* Readable once the process at the other end is gone; -1: can't be had. */
-static int process_of(int fd)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ||
-	    cred.pid <= 0)
-		return -1;
-	return pidfd_open(cred.pid, 0);
-}
-
 /* Also when nothing was mounted: the directory may be left from long ago. */
 static int unprotect(const char *path, int code)
 {
@@ -123,7 +110,7 @@ static int umount_it(const struct rs_args *args)
 
 	code = rs_target_daemon(args->pos[0], &fd, mnt);
 	if (!code) {
-		gone.fd = process_of(fd);
+		gone.fd = rs_ctl_process(fd);
 		code = ask(args->pos[0], fd, args->fast);
 		close(fd);
 		/* It answers before it lets go of the store: whoever opens

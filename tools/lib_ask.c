@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <poll.h>
+#include <sys/pidfd.h>
 #include <time.h>
 
 #include "tools/lib_ctl.h"
@@ -190,4 +191,15 @@ int rs_ctl_find(const char *mnt, int *ret_fd)
 	}
 	globfree(&list);
 	return err;
+}
+
+int rs_ctl_process(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ||
+	    cred.pid <= 0)
+		return -1;
+	return pidfd_open(cred.pid, 0);
 }

@@ -77,6 +77,11 @@ RS_MUST_USE int rs_ctl_connect(const uint8_t id[RS_ID_LEN], pid_t *ret_pid,
  */
 RS_MUST_USE int rs_ctl_find(const char *mnt, int *ret_fd);
 /*
+ * A pidfd of the process at the other end, readable once that is gone; -1 if
+ * it can't be had.
+ */
+int rs_ctl_process(int fd);
+/*
  * Send req (reference stays with the caller), wait for the answer at most
  * seconds (0: as long as it takes), calling step (may be NULL) while it
  * does. *ret_reply: new reference. Errors: -ETIMEDOUT, -EPIPE (the daemon
