@@ -29,8 +29,9 @@ static const char *const reason[LS_EX_COUNT] = {
 	[LS_EX_TMPFILE] = "one side has no O_TMPFILE (libfuse before 3.17)",
 	[LS_EX_BLOCKS] =
 		"st_blocks: side B holds zeros that were written for a zero "
-		"range or that a mapping of a hole brought in, or (no tmpfs) "
-		"allocates late",
+		"range or that a mapping of a hole brought in (the kernel "
+		"takes such pages of a tmpfs back when it likes, on one side "
+		"sooner than on the other), or (no tmpfs) allocates late",
 	[LS_EX_INO_REUSE] = "side B is no tmpfs and uses inode numbers again",
 	[LS_EX_SGID_LOCK] =
 		"left out: set-gid without group execute. A write by somebody "

@@ -38,7 +38,7 @@ struct pair {
 	struct timespec time[LS_SIDES][TIMES];
 	struct timespec seen; /* when it was looked at last */
 	bool loose_times;     /* next look: times aren't comparable */
-	bool loose_blocks;    /* A may have fewer, until both have none */
+	bool loose_blocks;    /* B may have more, until both have none */
 };
 
 struct ls_pairs {
@@ -267,7 +267,8 @@ static void compare_size(struct ls *ls, struct pair *pair, const struct stat *a,
 		return;
 	}
 	if (!ls->tmpfs[LS_B] ||
-	    (pair->loose_blocks && a->st_blocks < b->st_blocks))
+	    (pair->loose_blocks &&
+	     (ls->tmpfs[LS_A] || a->st_blocks < b->st_blocks)))
 		ls_excuse(LS_EX_BLOCKS);
 	else
 		ls_differ(ls, "st_blocks %lld on A, %lld on B (size %lld)",
