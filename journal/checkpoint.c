@@ -367,8 +367,8 @@ void rs_journal_kick_checkpoint(struct rs_journal *j)
 	j->refused = 1; /* who asks for this wants to hear of it */
 	pthread_cond_signal(&j->fold);
 	/* what somebody waits for may still be in the open group */
-	if (j->group.fill > 0 && !j->demand) {
-		j->demand = 1;
+	if (j->group.fill > 0 && j->demand != RS_DEMAND_NOW) {
+		j->demand = RS_DEMAND_NOW;
 		pthread_cond_signal(&j->work);
 	}
 	pthread_mutex_unlock(&j->lock);

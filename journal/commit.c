@@ -6,7 +6,8 @@
  *	           compact; copy the body for the fold; ONE write; ONE flush
  *	 lock      the frame's ref, the head, durable = its number
  *	           answer its waiters; space()
- *	While the disk is busy the next group fills, so groups grow under load.
+ *	While the disk is busy the next group fills, so groups grow under load;
+ *	where it pays a cut is put off for some more company (company.h).
  *
  * INVARIANTS
  * I1	Frame N+1 is written only after N was flushed: one frame is in flight
@@ -106,7 +107,7 @@ static int cut(struct rs_journal *j, struct rs_group_cut *ret_cut)
 	j->flight_opened = j->opened;
 	rs_group_cut(&j->group, ret_cut);
 	j->in_flight = 1;
-	j->demand = 0;
+	j->demand = RS_DEMAND_NONE;
 	/* Nobody waits for a flight while there is none. */
 	assert(!j->wait_flight.first);
 	rs_waiters_move(&j->wait_flight, &j->wait_open);
@@ -209,6 +210,16 @@ static void enter(struct rs_journal *j, const struct rs_frame_ref *ref,
 		pthread_cond_signal(&j->fold);
 }
 
+/* Lock held, before the frame's waiters are taken away. */
+static void note_company(struct rs_journal *j, uint64_t flush_us)
+{
+	struct timespec now;
+
+	rs_journal_now(j, &now);
+	rs_company_note(&j->company, j->wait_flight.n, j->wait_open.n, flush_us,
+			&now);
+}
+
 static void publish(struct rs_journal *j, const struct rs_group_cut *c,
 		    const struct rs_frame_ref *ref, uint64_t us)
 {
@@ -226,6 +237,8 @@ static void publish(struct rs_journal *j, const struct rs_group_cut *c,
 	j->flight_bound = 0;
 	j->durable = c->number;
 	j->highest = c->number;
+	if (ref)
+		note_company(j, us);
 	list = rs_waiters_take(&j->wait_flight);
 	if (j->n_sleepers > 0)
 		pthread_cond_broadcast(&j->room);
@@ -306,6 +319,25 @@ static uint64_t seal_due(const struct rs_journal *j, const struct timespec *now)
 	return age >= SEAL_IDLE ? 0 : SEAL_IDLE - age;
 }
 
+/* Lock held: us that the cut, which is due, may wait for company; 0: cut. */
+static uint64_t company_due(const struct rs_journal *j,
+			    const struct timespec *now)
+{
+	if (j->demand != RS_DEMAND_CALLER || j->stopping || j->n_sleepers > 0 ||
+	    rs_group_is_half(&j->group))
+		return 0;
+	return rs_company_due(&j->company, j->wait_open.n, now);
+}
+
+/* Lock held, and again on return. */
+static void await_company(struct rs_journal *j, uint64_t us)
+{
+	j->n_awaited++;
+	j->want = j->company.crowd;
+	rs_journal_sleep(j, &j->work, us);
+	j->want = 0;
+}
+
 /* Lock held, and again on return. 1: go on, 0: the end. */
 static int committer_step(struct rs_journal *j)
 {
@@ -320,6 +352,11 @@ static int committer_step(struct rs_journal *j)
 	if (cut_us > 0 && seal_us > 0) {
 		us = cut_us < seal_us ? cut_us : seal_us;
 		rs_journal_sleep(j, &j->work, us == UINT64_MAX ? 0 : us);
+		return 1;
+	}
+	us = cut_us == 0 ? company_due(j, &now) : 0;
+	if (us > 0) {
+		await_company(j, us);
 		return 1;
 	}
 	pthread_mutex_unlock(&j->lock);

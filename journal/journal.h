@@ -223,6 +223,7 @@ struct rs_journal_status {
 	int due; /* some of them are on their way, asked for, or old enough */
 	uint64_t frames, flushes, seals, frame_bytes; /* since start */
 	uint64_t waiters_served, checkpoints, folded_frames;
+	uint64_t awaited;    /* times that a cut waited for company */
 	uint64_t kept_bytes; /* frames kept in RAM until folded */
 	uint64_t flush_us_last, flush_us_avg;
 	uint64_t store_used, store_reserved;

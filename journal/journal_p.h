@@ -12,6 +12,7 @@
  *	commit.c          cut, write, flush, publish; the committer
  *	commit_seal.c     seals
  *	wait.c            who waits for which number
+ *	company.c         does it pay to wait for more of them
  *	checkpoint.c      fold and reap; the checkpointer
  *
  * LOCKS  j->lock is "the group lock". Fields under "lock" are read and
@@ -24,6 +25,7 @@
 
 #include <pthread.h>
 
+#include "journal/company.h"
 #include "journal/fold.h"
 #include "journal/group.h"
 #include "journal/journal.h"
@@ -48,6 +50,13 @@ struct rs_frames {
 
 struct rs_waiters {
 	struct rs_waiter *first, **last;
+	size_t n;
+};
+
+enum rs_demand {
+	RS_DEMAND_NONE,
+	RS_DEMAND_CALLER, /* somebody waits for its flush */
+	RS_DEMAND_NOW	  /* somebody waits for its room */
 };
 
 struct rs_journal {
@@ -72,7 +81,7 @@ struct rs_journal {
 	/* lock: the open group */
 	struct rs_group group;
 	struct timespec opened; /* first record of the open group */
-	int demand;		/* cut as soon as no frame is in flight */
+	enum rs_demand demand;	/* cut as soon as no frame is in flight */
 	unsigned int flush_interval;
 
 	/* lock: the frame in flight */
@@ -97,6 +106,8 @@ struct rs_journal {
 
 	/* lock: waiters */
 	struct rs_waiters wait_open, wait_flight;
+	struct rs_company company;
+	size_t want; /* the committer sleeps until so many wait; 0: not so */
 
 	/* lock: state */
 	int poisoned;	  /* the error, or 0 */
@@ -114,7 +125,7 @@ struct rs_journal {
 	struct timespec last_commit;
 
 	/* lock: counts for status */
-	uint64_t n_frames, n_flushes, n_seals, n_bytes, n_served;
+	uint64_t n_frames, n_flushes, n_seals, n_bytes, n_served, n_awaited;
 	uint64_t n_checkpoints, n_folded;
 	uint64_t flush_us_last, flush_us_sum;
 

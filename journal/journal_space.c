@@ -100,7 +100,7 @@ static void ask_for(struct rs_journal *j, enum verdict why)
 {
 	if (why == GROUP_FULL) {
 		if (j->group.fill > 0)
-			j->demand = 1;
+			j->demand = RS_DEMAND_NOW;
 		pthread_cond_signal(&j->work);
 	} else {
 		j->kick = 1;
@@ -194,8 +194,8 @@ void rs_journal_unreserve(struct rs_journal *j, size_t bytes)
 		pthread_cond_broadcast(&j->room);
 	/* With an empty group no commit would come to tell them. */
 	tell = j->refused && j->group.fill == 0 && !j->in_flight;
-	if (j->refused && j->group.fill > 0 && !j->demand) {
-		j->demand = 1;
+	if (j->refused && j->group.fill > 0 && j->demand != RS_DEMAND_NOW) {
+		j->demand = RS_DEMAND_NOW;
 		pthread_cond_signal(&j->work);
 	}
 	pthread_mutex_unlock(&j->lock);

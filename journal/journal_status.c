@@ -83,6 +83,7 @@ void rs_journal_status(struct rs_journal *j, struct rs_journal_status *ret)
 	ret->seals = j->n_seals;
 	ret->frame_bytes = j->n_bytes;
 	ret->waiters_served = j->n_served;
+	ret->awaited = j->n_awaited;
 	ret->checkpoints = j->n_checkpoints;
 	ret->folded_frames = j->n_folded;
 	ret->kept_bytes = j->kept_bytes;

@@ -4,6 +4,8 @@
  * MODEL
  *	... durable | number in flight | number of the open group
  *	  1 at once    wait_flight         wait_open, and a cut is demanded
+ * The committer may put that cut off for a moment to have more of them in one
+ * flush (company.h); it is woken when as many are there as it wants.
  *
  * INVARIANTS
  * I1	With no frame in flight durable + 1 is the open group's number, so a
@@ -20,6 +22,7 @@ void rs_waiters_init(struct rs_waiters *w)
 {
 	w->first = NULL;
 	w->last = &w->first;
+	w->n = 0;
 }
 
 void rs_waiters_add(struct rs_waiters *w, struct rs_waiter *waiter)
@@ -27,6 +30,7 @@ void rs_waiters_add(struct rs_waiters *w, struct rs_waiter *waiter)
 	waiter->next = NULL;
 	*w->last = waiter;
 	w->last = &waiter->next;
+	w->n++;
 }
 
 struct rs_waiter *rs_waiters_take(struct rs_waiters *w)
@@ -43,6 +47,7 @@ void rs_waiters_move(struct rs_waiters *to, struct rs_waiters *from)
 		return;
 	*to->last = from->first;
 	to->last = from->last;
+	to->n += from->n;
 	rs_waiters_init(from);
 }
 
@@ -59,9 +64,23 @@ uint64_t rs_waiters_serve(struct rs_waiter *first, int err)
 	return n;
 }
 
+/* Lock held: w waits for the open group. Must the committer be woken? */
+static int join(struct rs_journal *j, struct rs_waiter *w)
+{
+	rs_waiters_add(&j->wait_open, w);
+	if (j->demand == RS_DEMAND_NONE) {
+		j->demand = RS_DEMAND_CALLER;
+		return !j->in_flight;
+	}
+	if (j->want == 0 || j->wait_open.n < j->want)
+		return 0;
+	j->want = 0;
+	return 1;
+}
+
 int rs_journal_wait(struct rs_journal *j, uint64_t number, struct rs_waiter *w)
 {
-	int ret = 0;
+	int ret = 0, wake = 0;
 
 	pthread_mutex_lock(&j->lock);
 	if (number == 0)
@@ -74,16 +93,14 @@ int rs_journal_wait(struct rs_journal *j, uint64_t number, struct rs_waiter *w)
 	} else if (number <= j->durable) {
 		ret = 1;
 	} else if (number == j->group.number) {
-		rs_waiters_add(&j->wait_open, w);
-		if (!j->demand) {
-			j->demand = 1;
-			if (!j->in_flight)
-				pthread_cond_signal(&j->work);
-		}
+		wake = join(j, w);
 	} else {
 		rs_waiters_add(&j->wait_flight, w);
 	}
 	pthread_mutex_unlock(&j->lock);
+	/* Not under the lock, which is the first thing that it takes. */
+	if (wake)
+		pthread_cond_signal(&j->work);
 	return ret;
 }
 

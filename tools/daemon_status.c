@@ -101,14 +101,15 @@ static void add_journal(json_t *root, const struct rs_journal_status *j)
 {
 	json_object_set_new(
 		root, "ring",
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "size",
-			  (json_int_t)j->ring_size, "used",
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			  "size", (json_int_t)j->ring_size, "used",
 			  (json_int_t)j->ring_used, "reserve",
 			  (json_int_t)j->ring_reserve, "frames",
 			  (json_int_t)j->frames, "flushes",
 			  (json_int_t)j->flushes, "seals", (json_int_t)j->seals,
 			  "bytes", (json_int_t)j->frame_bytes, "kept",
-			  (json_int_t)j->kept_bytes));
+			  (json_int_t)j->kept_bytes, "awaited",
+			  (json_int_t)j->awaited));
 	json_object_set_new(root, "unsynced",
 			    json_pack("{s:I, s:I}", "bytes",
 				      (json_int_t)j->unsynced_bytes, "age_ms",

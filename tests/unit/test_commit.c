@@ -491,6 +491,76 @@ static void test_group_commit(void **state)
 	box_stop(box, 0);
 }
 
+/* From the committer, before the flush ends: the next caller is there. */
+struct next_caller {
+	struct box *box;
+	struct box_wait wait[40];
+	unsigned int n;
+	int on;
+};
+
+static void call(struct box *box, struct box_wait *wait)
+{
+	box_wait_init(wait);
+	box_file(box, 100, NULL);
+	assert(rs_journal_wait(box->j, 0, &wait->w) == 0);
+}
+
+static void next_caller(void *arg)
+{
+	struct next_caller *next = arg;
+
+	if (__atomic_load_n(&next->on, __ATOMIC_ACQUIRE)) {
+		assert(next->n < RS_ARRAY_LEN(next->wait));
+		call(next->box, &next->wait[next->n++]);
+	}
+}
+
+static int was_called(const struct box_wait *wait)
+{
+	return __atomic_load_n(&wait->calls, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * In a trial's second leg the committer waits for the crowd. The clock
+ * stands still, so it would do so for ever.
+ */
+static void test_company(void **state)
+{
+	struct box *box = *state;
+	struct next_caller next = { .box = box, .on = 1 };
+	struct box_wait one, two, three;
+	uint64_t frames;
+
+	box->flush_interval = 60000;
+	box->fake.clock = INT64_C(1000000000000);
+	box_open(box, RS_JOURNAL_SERVE);
+	box->fake.arg = &next;
+	box->fake.flushed = next_caller;
+	call(box, &one);
+	EVENTUALLY(status(box).awaited > 0);
+	__atomic_store_n(&next.on, 0, __ATOMIC_RELEASE);
+	frames = status(box).frames;
+	nanosleep(&(struct timespec){ 0, 30000000 }, NULL);
+	assert_int_equal(status(box).frames, frames);
+	assert_int_equal(was_called(&next.wait[next.n - 1]), 0);
+	/* with two of them the crowd is complete: one frame for both */
+	call(box, &two);
+	EVENTUALLY(was_called(&two));
+	assert_int_equal(was_called(&next.wait[next.n - 1]), 1);
+	assert_int_equal(status(box).frames, frames + 1);
+	/* who needs room doesn't wait for callers */
+	call(box, &three);
+	nanosleep(&(struct timespec){ 0, 30000000 }, NULL);
+	assert_int_equal(was_called(&three), 0);
+	rs_journal_kick_checkpoint(box->j);
+	EVENTUALLY(was_called(&three));
+	/* alone: at once */
+	call(box, &one);
+	EVENTUALLY(was_called(&one));
+	box_stop(box, 1);
+}
+
 static void test_poison_threads(void **state)
 {
 	struct box *box = *state;
@@ -532,6 +602,7 @@ int main(void)
 		TEST(test_wrap),
 		THREADS(test_timer_and_seal),
 		THREADS(test_group_commit),
+		THREADS(test_company),
 		THREADS(test_poison_threads),
 	};
 
