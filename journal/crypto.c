@@ -13,11 +13,11 @@
  * I1	A (key, nonce) pair never seals twice: frame keys live as long as a
  *	process that counts numbers up, value keys as long as one attempt at a
  *	transaction that counts values up. The callers keep that.
- * I2	Struct rs_crypto is never written after rs_crypto_new(), so threads
- *	share it; what libcrypto must write to is duplicated for each call.
+ * I2	Threads share a struct rs_crypto: what libcrypto must write to is
+ *	under a lock, or a duplicate if somebody else has that.
  *
  * Algorithms are fetched once: in OpenSSL 3 an implicit fetch costs more
- * than hashing a name.
+ * than hashing a name, and so does duplicating a context.
  */
 #include "journal/crypto.h"
 
@@ -28,13 +28,19 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
+#include <pthread.h>
+
+struct keyed {
+	EVP_MAC_CTX *ctx; /* only ever duplicated */
+	EVP_MAC_CTX *work;
+	pthread_mutex_t lock; /* work */
+};
 
 struct rs_crypto {
 	EVP_CIPHER *cipher;
 	EVP_KDF *kdf;
 	EVP_MAC *mac;
-	EVP_MAC_CTX *name; /* keyed templates, duplicated for each use */
-	EVP_MAC_CTX *digest;
+	struct keyed *name, *digest;
 	uint8_t key[RS_KEY_LEN];
 	uint64_t key_id;
 	int encrypts;
@@ -86,8 +92,9 @@ static int hkdf(const struct rs_crypto *crypto, const uint8_t *ikm,
 	return ok == 1 ? 0 : -ENOMEM;
 }
 
+/* On error the caller frees what there is. */
 static int keyed_mac(struct rs_crypto *crypto, const uint8_t *id,
-		     const char *info, EVP_MAC_CTX **ret_mac)
+		     const char *info, struct keyed **ret_keyed)
 {
 	static char sha256[] = "SHA256";
 	OSSL_PARAM params[] = {
@@ -95,23 +102,24 @@ static int keyed_mac(struct rs_crypto *crypto, const uint8_t *id,
 						 0),
 		OSSL_PARAM_construct_end(),
 	};
+	struct keyed *keyed = calloc(1, sizeof(*keyed));
 	uint8_t key[RS_KEY_LEN];
-	EVP_MAC_CTX *mac;
 	int err;
 
+	if (!keyed)
+		return -ENOMEM;
+	pthread_mutex_init(&keyed->lock, NULL);
+	*ret_keyed = keyed;
 	err = hkdf(crypto, crypto->key, sizeof(crypto->key), id, RS_ID_LEN,
 		   info, key, sizeof(key));
 	if (err < 0)
 		return err;
-	mac = EVP_MAC_CTX_new(crypto->mac);
-	if (!mac || EVP_MAC_init(mac, key, sizeof(key), params) != 1) {
-		EVP_MAC_CTX_free(mac);
-		err = -ENOMEM;
-	} else {
-		*ret_mac = mac;
-	}
+	keyed->ctx = EVP_MAC_CTX_new(crypto->mac);
+	if (keyed->ctx &&
+	    EVP_MAC_init(keyed->ctx, key, sizeof(key), params) == 1)
+		keyed->work = EVP_MAC_CTX_dup(keyed->ctx);
 	OPENSSL_cleanse(key, sizeof(key));
-	return err;
+	return keyed->work ? 0 : -ENOMEM;
 }
 
 static int derive_keys(struct rs_crypto *crypto, const uint8_t *id,
@@ -163,12 +171,22 @@ int rs_crypto_new(const uint8_t id[RS_ID_LEN], const uint8_t *site_key,
 	return 0;
 }
 
+static void free_keyed(struct keyed *keyed)
+{
+	if (!keyed)
+		return;
+	EVP_MAC_CTX_free(keyed->ctx);
+	EVP_MAC_CTX_free(keyed->work);
+	pthread_mutex_destroy(&keyed->lock);
+	free(keyed);
+}
+
 void rs_crypto_free(struct rs_crypto *crypto)
 {
 	if (!crypto)
 		return;
-	EVP_MAC_CTX_free(crypto->name);
-	EVP_MAC_CTX_free(crypto->digest);
+	free_keyed(crypto->name);
+	free_keyed(crypto->digest);
 	EVP_MAC_free(crypto->mac);
 	EVP_KDF_free(crypto->kdf);
 	EVP_CIPHER_free(crypto->cipher);
@@ -292,27 +310,45 @@ struct part {
 	size_t len;
 };
 
-/* HMAC of n strings, one after the other, cut to 16 bytes. */
-static int mac16(EVP_MAC_CTX *keyed, const struct part *part, size_t n,
-		 uint8_t ret_hash[16])
+static int mac_with(EVP_MAC_CTX *ctx, const struct part *part, size_t n,
+		    uint8_t ret_hash[16])
 {
-	EVP_MAC_CTX *ctx = EVP_MAC_CTX_dup(keyed);
 	uint8_t full[32];
 	size_t i, len;
 	int ok = 1;
 
-	if (!ctx)
-		return -ENOMEM;
 	for (i = 0; i < n && ok == 1; i++)
 		if (part[i].len > 0)
 			ok = EVP_MAC_update(ctx, part[i].base, part[i].len);
 	if (ok == 1)
 		ok = EVP_MAC_final(ctx, full, &len, sizeof(full));
-	EVP_MAC_CTX_free(ctx);
 	if (ok != 1)
 		return -EIO;
 	memcpy(ret_hash, full, 16);
 	return 0;
+}
+
+/* HMAC of n strings, one after the other, cut to 16 bytes. */
+static int mac16(struct keyed *keyed, const struct part *part, size_t n,
+		 uint8_t ret_hash[16])
+{
+	EVP_MAC_CTX *ctx;
+	int err;
+
+	if (pthread_mutex_trylock(&keyed->lock) == 0) {
+		/* without a key: begin anew with the one that it has */
+		err = EVP_MAC_init(keyed->work, NULL, 0, NULL) == 1
+			      ? mac_with(keyed->work, part, n, ret_hash)
+			      : -EIO;
+		pthread_mutex_unlock(&keyed->lock);
+		return err;
+	}
+	ctx = EVP_MAC_CTX_dup(keyed->ctx);
+	if (!ctx)
+		return -ENOMEM;
+	err = mac_with(ctx, part, n, ret_hash);
+	EVP_MAC_CTX_free(ctx);
+	return err;
 }
 
 int rs_crypto_name_hash(const struct rs_crypto *crypto, const void *name,

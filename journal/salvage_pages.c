@@ -209,6 +209,42 @@ static int walk_leaf(struct rs_pages *p, const uint8_t *buf, uint64_t page,
 static int walk(struct rs_pages *p, uint64_t page,
 		const struct rs_key_range *range, unsigned int depth);
 
+/* Does the range end before the first key after the chunks? */
+static int is_chunks(const struct rs_key_range *range)
+{
+	const struct rs_key after = { .buf = { 'E' }, .len = 1 };
+
+	return range->to.len > 0 && rs_key_cmp(&range->to, &after) <= 0;
+}
+
+static uint64_t child_of(const uint8_t *buf, unsigned int at)
+{
+	return (uint64_t)rs_get32(buf + at) | (uint64_t)rs_get16(buf + at + 4)
+						      << 32;
+}
+
+/*
+ * Children stand anywhere in the file: all are asked for before the first is
+ * read. A hint only.
+ */
+static void expect_children(const struct rs_pages *p, const uint8_t *buf, int n)
+{
+	struct rs_key_range range = { .from = { .len = 0 } };
+	unsigned int at;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		at = i + 1 < n ? node_at(buf, i + 1, &range.to) : 0;
+		if (p->meta_only && at && is_chunks(&range))
+			continue;
+		at = node_at(buf, i, &range.to);
+		if (at)
+			(void)!posix_fadvise(
+				p->fd, (off_t)(child_of(buf, at) * RS_PAGE),
+				RS_PAGE, POSIX_FADV_WILLNEED);
+	}
+}
+
 static int walk_branch(struct rs_pages *p, const uint8_t *buf, int n,
 		       const struct rs_key_range *range, unsigned int depth)
 {
@@ -218,6 +254,7 @@ static int walk_branch(struct rs_pages *p, const uint8_t *buf, int n,
 	uint64_t child;
 	int i, err;
 
+	expect_children(p, buf, n);
 	at = n > 0 ? node_at(buf, 0, &key) : 0;
 	for (i = 0; i < n; i++, at = next) {
 		next = i + 1 < n ? node_at(buf, i + 1, &key) : 0;
@@ -225,23 +262,13 @@ static int walk_branch(struct rs_pages *p, const uint8_t *buf, int n,
 		/* Without its neighbour it may be anything up to the end. */
 		if (i + 1 < n && !next)
 			return rs_pages_add_lost(p, &sub.from, &range->to);
-		child = at ? (uint64_t)rs_get32(buf + at) |
-					(uint64_t)rs_get16(buf + at + 4) << 32
-			   : 0;
+		child = at ? child_of(buf, at) : 0;
 		err = walk(p, child, &sub, depth + 1);
 		if (err != 0)
 			return err;
 		sub.from = sub.to;
 	}
 	return n > 0 ? 0 : rs_pages_add_lost(p, &range->from, &range->to);
-}
-
-/* Does the range end before the first key after the chunks? */
-static int is_chunks(const struct rs_key_range *range)
-{
-	const struct rs_key after = { .buf = { 'E' }, .len = 1 };
-
-	return range->to.len > 0 && rs_key_cmp(&range->to, &after) <= 0;
 }
 
 /* A page of the tree that has to hold the keys of range. */

@@ -20,9 +20,12 @@
 #include <pthread.h>
 
 #define AD_MAX (RS_ID_LEN + RS_KEY_MAX)
-/* A load meets the salts of many checkpoints; deriving a key takes some 5
- * microseconds, keeping one some 2 KiB. */
-#define CACHE_SLOTS 128u
+/*
+ * A load meets the salts of many checkpoints, in any order; deriving a key
+ * takes some 5 microseconds, keeping one some 2 KiB. Two salts that share a
+ * slot derive theirs again and again, so there are plenty.
+ */
+#define CACHE_SLOTS 1024u
 
 struct rs_sealer {
 	uint8_t id[RS_ID_LEN];
