@@ -30,7 +30,8 @@ postal_start()
 {
 	mkdir "$work/postal"
 	printf 'u%d@ok.test\n' 1 2 3 4 5 6 7 8 9 >"$work/postal/users"
-	background postal "$root/usr/sbin/postal" -t 20 -c 3 -M 1 -m 40 \
+	background postal env -C "$work/postal" \
+		"$root/usr/sbin/postal" -t 20 -c 3 -M 1 -m 40 \
 		-r "$((rate * 60))" -z "$work/postal/z" 127.0.0.1 \
 		"$work/postal/users"
 	client=$!
