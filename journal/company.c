@@ -40,10 +40,16 @@ static void start_leg(struct rs_company *c, unsigned int leg,
 	c->leg_since = *now;
 }
 
-/* More than a twentieth more callers a second? */
+/*
+ * Does it serve a tenth more callers a second? Everybody's answer comes later
+ * for it by up to a flush; where that is next to nothing, a twentieth.
+ */
 static int has_paid(const struct rs_company *c)
 {
-	return c->served[1] * c->us[0] * 20 > c->served[0] * c->us[1] * 21;
+	uint64_t part = c->flush_us < RS_COMPANY_FAST_US ? 20 : 10;
+
+	return c->served[1] * c->us[0] * part >
+	       c->served[0] * c->us[1] * (part + 1);
 }
 
 static void end_leg(struct rs_company *c, const struct timespec *now)
