@@ -32,6 +32,15 @@ static int find_conf(const char *arg, struct rs_conf *ret_conf)
 	return rs_conf_read(arg, ret_conf);
 }
 
+static void say_unread(const char *arg, int err)
+{
+	if (strchr(arg, '/'))
+		rs_say("cannot read '%s': %s", arg, strerror(-err));
+	else
+		rs_say("cannot read '%s/%s.conf': %s", RS_CONF_DIR, arg,
+		       strerror(-err));
+}
+
 static void print_fault(const char *file, const struct rs_conf_fault *fault)
 {
 	char safe[4 * 1024 + 1];
@@ -52,7 +61,7 @@ static int run(const struct rs_args *args)
 
 	err = find_conf(args->pos[0], &conf);
 	if (err) {
-		rs_say("cannot read '%s': %s", args->pos[0], strerror(-err));
+		say_unread(args->pos[0], err);
 		return RS_EXIT_FAILED;
 	}
 	rs_opts_init(&opts);

@@ -172,10 +172,10 @@ static int take_place(struct reading *r, const char *key, const char *value)
 
 	if (r->section[0] || (!is_store && strcmp(key, "mount") != 0))
 		return 1;
-	if (!is_store && value[0] != '/')
-		return !add_fault(conf, r->line,
-				  "%s: '%s' is not an absolute path", key,
-				  value);
+	if (value[0] != '/' &&
+	    add_fault(r->conf, r->line, "%s: '%s' is not an absolute path", key,
+		      value))
+		return 0;
 	free(*to);
 	*to = strdup(value);
 	return *to != NULL;
@@ -385,6 +385,16 @@ int rs_conf_say(const struct rs_conf *conf)
 	else
 		rs_say("%s: %s%s", conf->file, fault->text, more);
 	return RS_EXIT_USAGE;
+}
+
+int rs_conf_say_no_mount(const struct rs_conf *conf)
+{
+	if (!conf->file && !strchr(conf->store, '/'))
+		return rs_say_usage("a mount point is wanted, and there is no"
+				    " '%s/%s.conf'",
+				    RS_CONF_DIR, conf->store);
+	return rs_say_usage("a mount point is wanted, '%s' names none",
+			    conf->file ? conf->file : conf->store);
 }
 
 int rs_conf_take(const char *arg, struct rs_conf *ret_conf)

@@ -63,6 +63,8 @@ RS_MUST_USE int rs_conf_options(struct rs_conf *conf, struct rs_opts *opts);
 RS_MUST_USE int rs_conf_take(const char *arg, struct rs_conf *ret_conf);
 /* Say the first fault; returns an exit code, 0 without any. */
 RS_MUST_USE int rs_conf_say(const struct rs_conf *conf);
+/* Neither the file nor the command line names one; RS_EXIT_USAGE. */
+RS_MUST_USE int rs_conf_say_no_mount(const struct rs_conf *conf);
 /* The value of a key before the sections; NULL without it. malloc'ed. */
 char *rs_conf_option(const struct rs_conf *conf, const char *key);
 void rs_conf_release(struct rs_conf *conf);

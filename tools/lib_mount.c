@@ -135,8 +135,7 @@ int rs_mount_run(const char *dir, const char *mnt, const char *options)
 	if (mnt || conf.mnt)
 		code = start(dir, conf.store, mnt ? mnt : conf.mnt, options);
 	else
-		code = rs_say_usage("a mount point is wanted, '%s' names none",
-				    conf.file ? conf.file : conf.store);
+		code = rs_conf_say_no_mount(&conf);
 	rs_conf_release(&conf);
 	return code;
 }

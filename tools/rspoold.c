@@ -131,8 +131,7 @@ static int run_at(struct rs_daemon *d, const struct rs_conf *conf,
 	if (!mnt)
 		mnt = conf->mnt;
 	if (!mnt)
-		return rs_say_usage("a mount point is wanted, '%s' names none",
-				    conf->file ? conf->file : conf->store);
+		return rs_conf_say_no_mount(conf);
 	return run(d, conf->store, mnt);
 }
 

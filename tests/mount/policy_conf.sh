@@ -53,6 +53,12 @@ same "" "$out$err" "words about a good file"
 expect 0 "$ctl" check "$etc/spool.conf"
 expect 1 "$ctl" check nothing
 one_line
+grep -q "'$etc/nothing.conf'" "$work/err" || fail "which file: $err"
+expect 2 "$ctl" mount nothing
+one_line
+grep -q "'$etc/nothing.conf'" "$work/err" || fail "which file: $err"
+expect 2 "$rspoold" nothing
+one_line
 
 # every verb by the name alone
 "$ctl" init spool --ring-size 16M >/dev/null
@@ -170,6 +176,16 @@ grep -q "^$etc/bad.conf:8: limit: '1' is less" "$work/out" || fail "$out"
 expect 2 "$ctl" mount bad "$mnt"
 one_line
 grep -q 'more, see rspoolctl check' "$work/err" || fail "no word of the others: $err"
+
+conf relative <<END
+store = here
+mount = $mnt
+END
+expect 2 "$ctl" check relative
+same "$etc/relative.conf:1: store: 'here' is not an absolute path" "$out" \
+	"a relative store"
+expect 2 "$ctl" mount relative
+one_line
 
 # bad options
 for bad in policy=/x policy=/x:nope policy=x:volatile policy=/x:limit=1 \
