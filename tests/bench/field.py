@@ -46,7 +46,8 @@ def table(key, groups):
         for what in ("client_s", "server_s"):
             value = rate(rows, what)
             cells.append("%.0f" % (value * factor))
-            cells.append("%.2f" % (value / rate(base, what)) if base else "-")
+            cells.append("%.2f" % (value / rate(base, what))
+                         if base and rate(base, what) else "-")
         cells += [per_message(rows, "flushes"), per_message(rows, "seeks")]
         print("| %s | %s |" % (peer, " | ".join(cells)))
 

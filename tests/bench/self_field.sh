@@ -49,25 +49,35 @@ import sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
 assert [r["peer"] for r in rows] == ["ext4", "rspool"], rows
 for r in rows:
-    assert r["sent"] == 50 and r["server_s"] >= r["client_s"] > 0, r
+    assert r["sent"] == 50 == r["arrived"] and r["server_s"] >= r["client_s"] > 0, r
     assert r["after"]["flushes"] > r["before"]["flushes"], r
 END
 grep -q '^| rspool | ' "$work/out/field.md" || fail "no table"
 gone "an orderly end"
 [ -z "$(ls "$work/tmp")" ] || fail "files are left: $(ls "$work/tmp")"
 
-run own rspool &
-pid=$!
-for ((i = 0; i < 300; i++)); do
-	[ -z "$(pgrep -f "rspoold.*$work/tmp" || true)" ] ||
-		break
-	sleep 0.1
-done
-child=$(pgrep -f "bash $field" | head -n 1) || fail "it ended too early"
-kill -KILL "$child"
-wait "$pid" || true
-# The measurement under way ends with it.
-gone "SIGKILL"
+# ended SIGNAL: in the middle of a measurement
+ended()
+{
+	local pid child i
+
+	run own rspool &
+	pid=$!
+	for ((i = 0; i < 300; i++)); do
+		[ -z "$(pgrep -f "rspoold.*$work/tmp" || true)" ] || break
+		sleep 0.1
+	done
+	child=$(pgrep -f "bash $field" | head -n 1) ||
+		fail "it ended too early: $(cat "$work/said")"
+	kill "-$1" "$child"
+	wait "$pid" || true
+	gone "SIG$1"
+}
+
+ended TERM
+[ -z "$(ls "$work/tmp")" ] || fail "files are left: $(ls "$work/tmp")"
+# Files are left then, but nothing else.
+ended KILL
 
 rc=0
 "$field" --peers nosuch 2>"$work/said" || rc=$?
