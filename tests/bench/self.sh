@@ -1,6 +1,7 @@
 #!/bin/bash
 # floor and play do what they say: play's calls leave what they should and ask
 # for as many syncs as the servers do, and floor's files hold what was written.
+# limits.py comes to its end.
 # timeout: 120
 set -euo pipefail
 
@@ -108,4 +109,17 @@ code 3 "$play" --accept-only --procs 2 --messages 10 --dirs 3 sendmail \
 umount "$work/mnt"
 wait "$pid" || fail "floor ended with $?"
 pid=
+
+python3 "$RS_SRC/tests/bench/limits.py" --build "$RS_BUILD" --dir "$work" \
+	--only crash --files 300 --out "$work/limits.json" >/dev/null ||
+	fail "limits.py"
+python3 - "$work/limits.json" <<'END'
+import json
+import sys
+
+r = json.load(open(sys.argv[1]))
+assert r["crash_ring_bytes"] > 300 * 4096 and r["crash_mount_s"] > 0, r
+END
+[ -z "$(find "$work" -name 'limits.*' ! -name limits.json)" ] ||
+	fail "limits.py leaves something"
 echo "floor and play are what they say"
