@@ -73,7 +73,8 @@ accidents
 wait_acked "$messages"
 postal_end
 wait_for 120 drained || fail "$(mta_pending) messages queued after 120 s"
-"$python" "$mta_dir/postal.py" --ledger "$ledger" "$work"/postal/z* ||
+"$python" "$mta_dir/postal.py" --ledger "$ledger" \
+	--sink "$work/refusals" "$work"/postal/z* ||
 	fail "postal got nothing through"
 count
 mta_stop
