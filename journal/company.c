@@ -10,18 +10,10 @@
  * I2	The time that counts is between frames, so a quiet hour must not fall
  *	into a trial: it begins anew after IDLE_US without a frame.
  */
-#include "journal/company.h"
+#include "journal/journal_p.h"
 
 #define IDLE_US 1000000u
 #define LEGS 4u
-
-static uint64_t us_between(const struct timespec *a, const struct timespec *b)
-{
-	int64_t us = (int64_t)(b->tv_sec - a->tv_sec) * 1000000 +
-		     (b->tv_nsec - a->tv_nsec) / 1000;
-
-	return us > 0 ? (uint64_t)us : 0;
-}
 
 static int is_on(const struct rs_company *c)
 {
@@ -58,7 +50,7 @@ static void end_leg(struct rs_company *c, const struct timespec *now)
 		start_leg(c, 0, now);
 		return;
 	}
-	c->us[is_on(c)] += us_between(&c->leg_since, now);
+	c->us[is_on(c)] += rs_journal_us(&c->leg_since, now);
 	if (c->leg == LEGS - 1)
 		c->pays = has_paid(c);
 	start_leg(c, c->leg + 1, now);
@@ -68,7 +60,7 @@ void rs_company_note(struct rs_company *c, size_t served, size_t waiting,
 		     uint64_t flush_us, const struct timespec *now)
 {
 	unsigned int frames = c->leg == LEGS ? RS_COMPANY_KEEP : RS_COMPANY_LEG;
-	int idle = !c->since.tv_sec || us_between(&c->since, now) > IDLE_US;
+	int idle = !c->since.tv_sec || rs_journal_us(&c->since, now) > IDLE_US;
 
 	c->crowd = served + waiting;
 	c->flush_us = c->flush_us ? (c->flush_us * 7 + flush_us) / 8 : flush_us;
@@ -100,6 +92,6 @@ uint64_t rs_company_due(const struct rs_company *c, size_t waiting,
 
 	if (!is_on(c) || c->crowd < 2 || waiting >= c->crowd)
 		return 0;
-	age = us_between(&c->since, now);
+	age = rs_journal_us(&c->since, now);
 	return age >= limit ? 0 : limit - age;
 }

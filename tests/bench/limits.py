@@ -1,7 +1,8 @@
 """What grows with the number of messages: memory, directories, mount and
 recovery, bytes on disk for mail that stays.
 
-    limits.py [--build DIR] [--dir DIR] [--files N] [--entries N] [--out FILE]
+    limits.py [--build DIR] [--dir DIR] [--files N] [--entries N]
+              [--only LIST] [--out FILE]
 
 As root. DIR (/var/tmp) is on the disk that is measured; 100,000 messages of 4
 KB and a directory of 300,000 entries unless told otherwise. Prints a table,

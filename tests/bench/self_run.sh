@@ -5,34 +5,8 @@
 set -euo pipefail
 
 run=$RS_SRC/tests/bench/run
-work=$(mktemp -d "${TMPDIR:-/tmp}/self.XXXXXX")
-work=$(readlink -f "$work")
-trap 'rm -rf --one-file-system "$work"' EXIT
-mkdir "$work/tmp"
-
-fail()
-{
-	echo "FAILED: $*" >&2
-	exit 1
-}
-
-left()
-{
-	pgrep -f "$work/tmp" || losetup -a | grep -F "$work/tmp" ||
-		find "$work/tmp" -mindepth 1
-}
-
-# gone WHEN: everything of it
-gone()
-{
-	local i
-
-	for ((i = 0; i < 2400; i++)); do
-		[ -n "$(left)" ] || return 0
-		sleep 0.1
-	done
-	fail "left after $1: $(left)"
-}
+# shellcheck source=lib_self.sh
+. "$(dirname "$0")/lib_self.sh"
 
 # in a subshell or the background: it becomes run
 start()
