@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+#include <assert.h>
+#include <pthread.h>
+
 #include "journal/crypto.h"
 
 static const uint8_t id[RS_ID_LEN] = "0123456789abcde";
@@ -135,6 +138,50 @@ static void test_digest_sums(void **state)
 	assert_memory_equal(sum, h[1], 16);
 }
 
+#define HASHERS 4
+#define HASHES 2000
+
+struct hasher {
+	const struct rs_crypto *crypto;
+	uint8_t name[16], digest[16];
+};
+
+/* The same every time, whoever has the contexts in hand meanwhile. */
+static void *hash(void *arg)
+{
+	struct hasher *h = arg;
+	uint8_t got[16];
+	int i;
+
+	for (i = 0; i < HASHES; i++) {
+		assert(!rs_crypto_name_hash(h->crypto, "name", 4, got));
+		assert(memcmp(got, h->name, 16) == 0);
+		assert(!rs_crypto_digest(h->crypto, "ab", 2, "c", 1, got));
+		assert(memcmp(got, h->digest, 16) == 0);
+	}
+	return NULL;
+}
+
+static void test_shared(void **state)
+{
+	struct rs_crypto *crypto;
+	struct hasher h;
+	pthread_t thread[HASHERS];
+	int i;
+
+	(void)state;
+	assert_int_equal(rs_crypto_new(id, site, &crypto), 0);
+	h.crypto = crypto;
+	assert_int_equal(rs_crypto_name_hash(crypto, "name", 4, h.name), 0);
+	assert_int_equal(rs_crypto_digest(crypto, "ab", 2, "c", 1, h.digest),
+			 0);
+	for (i = 0; i < HASHERS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, hash, &h), 0);
+	for (i = 0; i < HASHERS; i++)
+		pthread_join(thread[i], NULL);
+	rs_crypto_free(crypto);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_aead),
 		cmocka_unit_test(test_keys_differ),
 		cmocka_unit_test(test_digest_sums),
+		cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
