@@ -13,7 +13,7 @@ struct rs_args {
 	int json, fast, dry_run, list, accept, xattr, unprotect;
 	const char *to, *key, *ring, *ring_size, *capacity, *inodes;
 	const char *seconds;
-	const char *options; /* -o */
+	char *options; /* all -o, joined */
 };
 
 /* The options that a verb takes, as bits of struct rs_cmd. */

@@ -353,6 +353,18 @@ static int add_rules(struct rs_rules *to, const struct rs_rule *from, size_t n)
 	return 0;
 }
 
+int rs_opts_join(char **to, const char *text)
+{
+	const char *before = *to ? *to : "";
+	char *joined;
+
+	if (asprintf(&joined, "%s%s%s", before, before[0] ? "," : "", text) < 0)
+		return -ENOMEM;
+	free(*to);
+	*to = joined;
+	return 0;
+}
+
 int rs_opts_finish(struct rs_opts *opts)
 {
 	const struct rs_profile *profile;

@@ -47,6 +47,8 @@ int rs_opts_is_flag(const char *name);
  * said on stderr what is wrong.
  */
 RS_MUST_USE int rs_opts_parse(struct rs_opts *opts, char *text);
+/* Add text behind a comma to *to, which is NULL or from malloc. -ENOMEM. */
+RS_MUST_USE int rs_opts_join(char **to, const char *text);
 /* After the last option: what profiles bring. -ENOMEM. */
 RS_MUST_USE int rs_opts_finish(struct rs_opts *opts);
 /* The options, one a line, as --help shows them. */

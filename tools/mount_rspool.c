@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 
 #include "tools/lib_mount.h"
+#include "tools/lib_opt.h"
 #include "tools/lib_say.h"
 
 enum mount_exit {
@@ -50,7 +51,7 @@ static int is_mounts_own(const char *word)
 /* Append the words of text that are for the daemon. */
 static int take_options(struct call *call, char *text)
 {
-	char *save = NULL, *word, *joined;
+	char *save = NULL, *word;
 
 	for (word = strtok_r(text, ",", &save); word;
 	     word = strtok_r(NULL, ",", &save)) {
@@ -60,12 +61,8 @@ static int take_options(struct call *call, char *text)
 			call->remount = 1;
 			continue;
 		}
-		if (asprintf(&joined, "%s%s%s",
-			     call->options ? call->options : "",
-			     call->options ? "," : "", word) < 0)
+		if (rs_opts_join(&call->options, word))
 			return MOUNT_SYSTEM;
-		free(call->options);
-		call->options = joined;
 	}
 	return MOUNT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "tools/cmd.h"
+#include "tools/lib_opt.h"
 
 static const struct rs_cmd *const commands[] = {
 	&rs_cmd_init,  &rs_cmd_mount,	&rs_cmd_umount, &rs_cmd_status,
@@ -26,7 +27,8 @@ static const struct {
 	  "files that it may hold (one for 8K of capacity)" },
 	{ RS_O_RING, "ring", "FILE", "the ring, when it is not in DIR" },
 	{ RS_O_KEY, "key", "FILE", "the site key" },
-	{ RS_O_MOUNT, "options", "OPTIONS", "mount options, see rspoold(8)" },
+	{ RS_O_MOUNT, "options", "OPTIONS",
+	  "mount options, see rspoold(8); several add up" },
 	{ RS_O_SECONDS, "seconds", "N", "how long for each (5)" },
 	{ RS_O_FAST, "fast", NULL, "leave the checkpoint to the next mount" },
 	{ RS_O_DRY_RUN, "dry-run", NULL, "report only, change nothing" },
@@ -95,8 +97,8 @@ static void fill_longs(struct option longs[LONGS])
 	longs[n] = (struct option){ NULL, 0, NULL, 0 };
 }
 
-static void set_option(struct rs_args *args, enum rs_cmd_opt bit,
-		       const char *value)
+static int set_option(struct rs_args *args, enum rs_cmd_opt bit,
+		      const char *value)
 {
 	switch (bit) {
 	case RS_O_JSON:
@@ -139,12 +141,12 @@ static void set_option(struct rs_args *args, enum rs_cmd_opt bit,
 		args->xattr = 1;
 		break;
 	case RS_O_MOUNT:
-		args->options = value;
-		break;
+		return rs_opts_join(&args->options, value);
 	case RS_O_SECONDS:
 		args->seconds = value;
 		break;
 	}
+	return 0;
 }
 
 static size_t index_of(int val)
@@ -184,7 +186,8 @@ static int parse(const struct rs_cmd *cmd, int argc, char **argv,
 		if (c == VAL_VERSION || !(cmd->options & options[i].bit))
 			return rs_say_usage("%s does not take '%s'", cmd->name,
 					    argv[optind - 1]);
-		set_option(args, options[i].bit, optarg);
+		if (set_option(args, options[i].bit, optarg))
+			return RS_EXIT_FAILED;
 	}
 	args->pos = argv + optind;
 	args->n = argc - optind;
@@ -201,6 +204,7 @@ static int run(const struct rs_cmd *cmd, int argc, char **argv)
 	code = parse(cmd, argc, argv, &args);
 	if (code < 0)
 		code = rs_say_end(cmd->run(&args));
+	free(args.options);
 	return code;
 }
 

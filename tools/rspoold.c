@@ -36,18 +36,6 @@ static void help(void)
 	     " but damage found");
 }
 
-static int join(char **to, const char *text)
-{
-	char *joined;
-
-	if (asprintf(&joined, "%s%s%s", *to ? *to : "", *to ? "," : "", text) <
-	    0)
-		return -ENOMEM;
-	free(*to);
-	*to = joined;
-	return 0;
-}
-
 /* -1: go on; otherwise an exit code. */
 static int parse_arguments(int argc, char **argv, struct arguments *args)
 {
@@ -66,7 +54,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *args)
 			args->foreground = 1;
 			break;
 		case 'o':
-			if (join(&args->options, optarg))
+			if (rs_opts_join(&args->options, optarg))
 				return RS_EXIT_FAILED;
 			break;
 		case 'h':

@@ -83,6 +83,15 @@ up
 same plain "$(cat "$mnt/plain")" "a file after umount(8)"
 down
 
+# several -o add up, what comes later wins
+"$ctl" mount "$store" "$mnt" -o flush_interval=900 -o noatime,policy=always \
+	--options flush_interval=700
+daemon=$(status pid)
+same 700 "$(status flush_interval)" "flush_interval"
+same always "$(status policy)" "policy"
+findmnt -n -o OPTIONS "$mnt" | grep -q noatime || fail "no noatime"
+down
+
 # mount(8) with our helper, wherever it is installed
 if [ -x /sbin/mount.rspool ]; then
 	mount -t rspool "$store" "$mnt" -o noatime
