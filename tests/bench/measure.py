@@ -48,7 +48,9 @@ def status(args):
     if not args.status:
         return None
     out = subprocess.run([args.status[0], "status", args.status[1],
-                          "--json"], check=True, capture_output=True)
+                          "--json"], capture_output=True)
+    if out.returncode not in (0, 4):  # 4: degraded
+        sys.exit("status: exit code %d" % out.returncode)
     return json.loads(out.stdout)
 
 

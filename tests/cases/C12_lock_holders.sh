@@ -28,8 +28,13 @@ done
 # Status at every moment of starts and ends.
 (
 	while [ ! -e "$work/stop" ] && kill -0 $$; do
+		rc=0
 		"$RS_BUILD/tools/rspoolctl" status "$mnt" >/dev/null 2>&1 ||
-			[ $? = 3 ] || [ $? = 1 ] || touch "$work/bad"
+			rc=$?
+		case $rc in
+		0 | 1 | 3 | 4) ;;
+		*) echo "$rc" >"$work/bad" ;;
+		esac
 	done
 ) &
 asker=$!
@@ -39,7 +44,7 @@ for round in {1..10}; do
 done
 touch "$work/stop"
 wait "$asker"
-[ ! -e "$work/bad" ] || fail "status failed otherwise"
+[ ! -e "$work/bad" ] || fail "status: exit code $(cat "$work/bad")"
 
 # Somebody who holds the lock and doesn't go on, as a stopped tool would.
 crash

@@ -88,10 +88,10 @@ list()
 	(cd "$1" && find . -type f -print0 | sort -z | xargs -0r sha256sum)
 }
 
-# KEY... of rspoolctl status --json
+# KEY... of rspoolctl status --json; a degraded mount (4) has one too.
 status()
 {
-	rspoolctl status "$mnt" --json | python3 -c '
+	{ rspoolctl status "$mnt" --json || [ $? = 4 ]; } | python3 -c '
 import json, sys
 value = json.load(sys.stdin)
 for key in sys.argv[1:]:

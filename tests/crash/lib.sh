@@ -277,7 +277,7 @@ spool_verify()
 # spool_status KEY: a string, number or word of the JSON.
 spool_status()
 {
-	rspoolctl status "$mnt" --json | sed -n \
+	{ rspoolctl status "$mnt" --json || [ $? = 4 ]; } | sed -n \
 		"s/.*\"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\}[,}].*/\1/p" |
 		head -n 1
 }

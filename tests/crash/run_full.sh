@@ -106,7 +106,7 @@ reserved()
 	local blocks
 
 	blocks=$(($(stat -c %b "$store/data.mdb") * 512))
-	rspoolctl status "$mnt" --json | python3 -c '
+	{ rspoolctl status "$mnt" --json || [ $? = 4 ]; } | python3 -c '
 import json, sys
 db = json.load(sys.stdin)["store_db"]
 assert db["used"] <= db["reserved"], db

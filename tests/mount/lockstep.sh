@@ -15,7 +15,7 @@ between()
 	if [ $((turn % 2)) = 0 ]; then
 		"$ctl" umount "$2"
 	else
-		pid=$("$ctl" status "$2" --json |
+		pid=$({ "$ctl" status "$2" --json || [ $? = 4 ]; } |
 			python3 -c 'import json,sys
 print(json.load(sys.stdin)["pid"])')
 		"$ctl" sync "$2"

@@ -337,7 +337,8 @@ spool_mount()
 		${mount_options:+-o "$mount_options"} >>"$log/mount" 2>&1 ||
 		fail "mount of '$store': exit code $?"
 	mountpoint -q "$mnt" || fail "'$mnt' isn't mounted"
-	daemon=$(rspoolctl status "$mnt" --json |
+	# 4: degraded, as with a full ring to replay
+	daemon=$({ rspoolctl status "$mnt" --json || [ $? = 4 ]; } |
 		"$python" -c 'import json, sys
 print(json.load(sys.stdin)["pid"])')
 }

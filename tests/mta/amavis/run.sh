@@ -22,7 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 logged()
 {
-	rspoolctl status "$mnt" --json | "$python" -c 'import json, sys
+	{ rspoolctl status "$mnt" --json || [ $? = 4 ]; } | "$python" -c 'import json, sys
 ring = json.load(sys.stdin)["ring"]
 print(ring["frames"], ring["bytes"])'
 }

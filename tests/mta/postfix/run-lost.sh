@@ -46,7 +46,7 @@ write_on_lost()
 
 daemon_of()
 {
-	rspoolctl status "$1" --json | "$python" -c 'import json, sys
+	{ rspoolctl status "$1" --json || [ $? = 4 ]; } | "$python" -c 'import json, sys
 print(json.load(sys.stdin)["pid"])'
 }
 
