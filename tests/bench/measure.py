@@ -30,12 +30,17 @@ ASYNC = {"FORGET", "BATCH_FORGET", "RELEASE", "RELEASEDIR", "INIT"}
 
 
 def disksim_counts(args):
-    out = subprocess.run([args.disksim[0], "ctl", args.disksim[1],
-                          "counters"], check=True, capture_output=True)
-    c = json.loads(out.stdout)
-    return {"flushes": c["flushes"], "writes": c["writes"],
-            "seeks": c["seeks"], "bytes": c["written_bytes"],
-            "busy_us": c["busy_us"]}
+    """Of all disks together."""
+    names = {"flushes": "flushes", "writes": "writes", "seeks": "seeks",
+             "bytes": "written_bytes", "busy_us": "busy_us"}
+    total = dict.fromkeys(names, 0)
+    for program, sock in args.disksim:
+        out = subprocess.run([program, "ctl", sock, "counters"], check=True,
+                             capture_output=True)
+        counters = json.loads(out.stdout)
+        for name, key in names.items():
+            total[name] += counters[key]
+    return total
 
 
 def block_counts(args):
@@ -148,7 +153,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
     parser.add_argument("--label", action="append", default=[])
-    parser.add_argument("--disksim", nargs=2)
+    parser.add_argument("--disksim", nargs=2, action="append")
     parser.add_argument("--block")
     parser.add_argument("--daemon", type=int)
     parser.add_argument("--status", nargs=2)

@@ -15,15 +15,15 @@ start()
 		--repeat 1 --growth 0 "$@"
 }
 
-(start --disks none --peers ext4,tmpfs,floor,rspool --plays postfix:4,exim:4 \
+(start --disks none --peers ext4,tmpfs,floor,rspool,rspool-apart --plays postfix:4,exim:4 \
 	--seconds 1) >"$work/said" 2>&1 || fail "$(cat "$work/said")"
 python3 - "$work/out/results.json" <<'END' || fail "$(cat "$work/said")"
 import json, sys
 cells = json.load(open(sys.argv[1]))["medians"]
-assert len(cells) == 8, len(cells)
+assert len(cells) == 10, len(cells)
 for c in cells:
     assert c["messages"] > 0 and c["msg_per_s"] > 0, c
-    if c["peer"] in ("ext4", "rspool"):
+    if c["peer"] in ("ext4", "rspool", "rspool-apart"):
         assert c["disk"]["flushes"] > 0 and c["disk"]["bytes"] > 0, c
     if c["peer"] in ("floor", "rspool"):
         assert c["round_trips"] > 10 and c["rss_kb"] > 0, c
@@ -32,7 +32,7 @@ grep -q '^| rspool | [0-9]' "$work/out/report.md" || fail "no table"
 gone "a run"
 
 # In the middle of a measurement of each kind; a KILL is the janitor's work.
-for peer in rspool floor ext4; do
+for peer in rspool floor ext4 rspool-apart; do
 	for signal in TERM KILL; do
 		start --disks hdd --peers $peer --plays postfix:4 --seconds 60 \
 			>"$work/said" 2>&1 &

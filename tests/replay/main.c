@@ -19,7 +19,8 @@ static const char help[] =
 	"  --procs N          processes (20)\n"
 	"  --messages N       of all processes (2000)\n"
 	"  --seconds N        until then, not by number\n"
-	"  --size LOW:HIGH    bytes of a message (15360:15360)\n"
+	"  --size LOW:HIGH    bytes of a message (15360:15360), or mix: 1 KB,\n"
+	"                     25 KB and 500 KB as 1000:100:10\n"
 	"  --keep PERCENT     deferred instead of removed (0)\n"
 	"  --seed N           of sizes, bytes and choices (1)\n"
 	"  --run N            runs that share a ledger need one each (0)\n"
@@ -88,10 +89,13 @@ static void sizes(const char *text, struct rs_replay_opts *opts)
 {
 	char extra;
 
+	opts->mix = !strcmp(text, "mix");
+	if (opts->mix)
+		return;
 	if (sscanf(text, "%u:%u%c", &opts->size_low, &opts->size_high,
 		   &extra) != 2 ||
 	    opts->size_low > opts->size_high || opts->size_high > 1u << 30)
-		usage("not LOW:HIGH:", text);
+		usage("not LOW:HIGH or mix:", text);
 }
 
 /* Options with a number or a string. */

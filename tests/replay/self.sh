@@ -112,6 +112,15 @@ grep -q "was removed and is back" "$work/said" || fail "$(cat "$work/said")"
 "$replay" --inline --procs 3 --seconds 1 "$dir" >"$work/json"
 grep -q '"failed_processes": 0' "$work/json" || fail "$(cat "$work/json")"
 
+# The mix has three sizes, most are the smallest.
+mkdir "$work/mix"
+"$replay" --procs 2 --messages 300 --size mix --keep 100 --no-fsync \
+	"$work/mix" >/dev/null
+sizes=$(find "$work/mix/deferred" -type f -printf '%s\n' | sort -n | uniq -c |
+	awk '{ printf "%s%s", sep, $2; sep = " "; if ($1 > 200) most = $2 }
+	END { print " most:" most }')
+[ "$sizes" = "1024 25600 512000 most:1024" ] || fail "sizes of the mix: $sizes"
+
 # A tree that is gone ends it with 3.
 rc=0
 "$replay" --procs 2 --messages 10 --ledger /dev/null "$work/none/no" \

@@ -100,19 +100,30 @@ static void *manager(void *arg)
 	return NULL;
 }
 
+static unsigned int size_of(const struct rs_replay_opts *opts, uint64_t draw)
+{
+	unsigned int range = opts->size_high - opts->size_low + 1;
+
+	if (!opts->mix)
+		return opts->size_low + (unsigned int)(draw % range);
+	draw %= 1110;
+	if (draw < 1000)
+		return 1u << 10;
+	return draw < 1100 ? 25u << 10 : 500u << 10;
+}
+
 static void prepare(const struct rs_replay_opts *opts, unsigned int index,
 		    unsigned int number, struct rs_message *msg)
 {
 	uint64_t draw =
 		rs_mix(opts->seed ^ rs_mix((uint64_t)opts->run << 40 ^
 					   (uint64_t)index << 32 ^ number));
-	unsigned int range = opts->size_high - opts->size_low + 1;
 
 	memset(msg, 0, sizeof(*msg));
 	snprintf(msg->key, sizeof(msg->key), "%u-%u-%u", opts->run, index,
 		 number);
 	msg->seed = draw;
-	msg->size = opts->size_low + (unsigned int)(rs_mix(draw) % range);
+	msg->size = size_of(opts, rs_mix(draw));
 	msg->kept = rs_mix(draw ^ 1) % 100 < opts->keep;
 }
 
