@@ -110,31 +110,41 @@ static int ask(const char *path, int fd, json_t *req, json_t **ret_reply)
 	return RS_EXIT_FAILED;
 }
 
+/* One setting; a second one of its kind is refused: which was meant? */
+static int set_key(json_t *set, const char *key, json_t *value,
+		   const char *word)
+{
+	if (json_object_get(set, key)) {
+		json_decref(value);
+		return rs_say_usage("policy: '%s' is a second %s", word, key);
+	}
+	json_object_set_new(set, key, value);
+	return 0;
+}
+
 static int set_word(json_t *set, const char *word)
 {
 	struct rs_rule rule = { 0 };
 	char why[RS_WHY_MAX];
 
 	if (!strcmp(word, "default"))
-		json_object_set_new(set, "policy", json_string("default"));
-	else if (!strcmp(word, "dirsync=default"))
-		json_object_set_new(set, "dirsync", json_string("default"));
-	else if (rs_rule_take_word(&rule, word, why))
+		return set_key(set, "policy", json_string("default"), word);
+	if (!strcmp(word, "dirsync=default"))
+		return set_key(set, "dirsync", json_string("default"), word);
+	if (rs_rule_take_word(&rule, word, why))
 		return rs_say_usage("policy: %s", why);
 	if (rule.policy)
-		json_object_set_new(set, "policy",
-				    json_string(rs_policy_name(rule.policy)));
+		return set_key(set, "policy",
+			       json_string(rs_policy_name(rule.policy)), word);
 	if (rule.dirsync)
-		json_object_set_new(set, "dirsync",
-				    json_string(rs_dirsync_name(rule.dirsync)));
+		return set_key(set, "dirsync",
+			       json_string(rs_dirsync_name(rule.dirsync)),
+			       word);
 	if (rule.has_limit)
-		json_object_set_new(set, "limit",
-				    json_integer((json_int_t)rule.limit));
-	if (rule.has_inodes)
-		json_object_set_new(
-			set, "inodes",
-			json_integer((json_int_t)rule.limit_inodes));
-	return 0;
+		return set_key(set, "limit",
+			       json_integer((json_int_t)rule.limit), word);
+	return set_key(set, "inodes",
+		       json_integer((json_int_t)rule.limit_inodes), word);
 }
 
 /* PATH as given, from the mount's root: what lies below MNT is cut. */

@@ -39,6 +39,9 @@ refused 1 'more than the' policy "$mnt" ram=200T
 refused 2 'no size' policy "$mnt" ram=much
 refused 1 'from 16M' policy "$mnt" ram=4K
 refused 2 'amid sizes' policy "$mnt" ram=64M colour=red
+# two of a kind: which was meant?
+refused 2 'second policy' policy "$mnt" / fsync always
+refused 2 'second limit' policy "$mnt" / limit=1M limit=2M
 same "$((12 * mb)) 150" "$(sizes)" "after what was refused"
 # RAM that holds data which is on disk can go
 "$ctl" policy "$mnt" ram=16M
