@@ -83,6 +83,11 @@ mta_enter()
 			echo "needs root: mounts and namespaces" >&2
 			exit 77
 		fi
+		# There is no network inside.
+		# shellcheck disable=SC2086 # a list
+		[ -z "$mta_packages" ] ||
+			"$mta_dir/unpack" --fetch $mta_packages ||
+			fail "no packages: $mta_packages"
 		export RS_MTA_INSIDE=1
 		exec setpriv --pdeathsig KILL unshare --mount --pid --net \
 			--fork --kill-child --mount-proc \
