@@ -8,7 +8,7 @@ TITLES = {
     1: "Postfix, smtp-source, 15 KB, 20 sessions, relayed to a sink",
     2: "Postfix, 15 sessions, 1 KB to 500 KB to one mailbox",
     3: "relay under postal, 11 KB, 20 connections",
-    4: "Exim with a scanner's work directory",
+    4: "with a scanner's work directory",
 }
 DISKS = {"hdd": "HDD (simulated)", "ssd": "SSD (simulated)",
          "none": "a disk without delays (simulated)",

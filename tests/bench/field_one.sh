@@ -20,6 +20,10 @@ case $peer in
 rspool*) ;;
 *) backend=dir ;;
 esac
+case $table:$server in
+3:*) mta_packages+=' postal' ;;
+4:sendmail) mta_packages+=' python3-milter' ;;
+esac
 mta_enter
 # The answer goes to the caller, all else to the log.
 exec 3>&1 >"$log/said"
@@ -172,9 +176,34 @@ load_4()
 	sent=$(scaled 600)
 }
 
-# A scanner's stand-in, as a filter of Exim's delivery: the message is unpacked
-# into a directory of its own, read, and removed.
+# A scanner's stand-in, as a filter of Exim's delivery or a milter of sendmail:
+# the message is unpacked into a directory of its own, read, and removed.
 scanner_make()
+{
+	"scanner_of_$server"
+	if [ "$peer" = ext4-work ]; then
+		mount -t tmpfs -o mode=777,size=1G field "$mnt/scan"
+	fi
+}
+
+scanner_of_sendmail()
+{
+	local mc=$root/etc/mail
+
+	mkdir "$mnt/scan"
+	cp "$here/field_milter.py" "$root/usr/local/bin/"
+	echo "INPUT_MAIL_FILTER(\`scan', \`S=inet:2527@127.0.0.1, F=T')dnl" \
+		>>"$mc/daemon.m4"
+	in_root sh -c 'cd /etc/mail && m4 sendmail.mc >sendmail.cf' \
+		>>"$log/start" 2>&1 || fail "sendmail's configuration"
+	background milter chroot "$root" /usr/bin/python3 \
+		/usr/local/bin/field_milter.py inet:2527@127.0.0.1 \
+		"$mta_spool/scan"
+	milter=$!
+	wait_for 20 listens 2527 || fail "no milter"
+}
+
+scanner_of_exim()
 {
 	cat >"$root/usr/local/bin/field-scan" <<-'END'
 	#!/bin/sh
@@ -187,9 +216,6 @@ scanner_make()
 	END
 	chmod 755 "$root/usr/local/bin/field-scan"
 	in_root install -d -oDebian-exim -gDebian-exim -m750 "$mta_spool/scan"
-	if [ "$peer" = ext4-work ]; then
-		mount -t tmpfs -o mode=777,size=1G field "$mnt/scan"
-	fi
 	sed -i "/driver = smtp/a transport_filter = /usr/local/bin/field-scan $mta_spool/scan" \
 		"$root"/etc/exim4/conf.d/transport/30_exim4-config_remote_smtp_smarthost
 	in_root update-exim4.conf
@@ -234,12 +260,9 @@ all_arrived()
 
 # --- one measurement -------------------------------------------------------
 
-own='' sent=0 counters_before=null
+own='' milter='' sent=0 counters_before=null
 trap field_leave EXIT
 options_set
-case $table in
-3) mta_packages="$mta_packages postal" ;;
-esac
 # shellcheck disable=SC2086 # a list
 root_make $mta_paths
 field_disk_up
@@ -275,6 +298,8 @@ wait_for 20 all_arrived || fail "of $sent messages $(arrived) have arrived"
 	rspoolctl status "$mnt" --json || [ $? = 4 ]
 	rspoolctl policy "$mnt" --json
 } >"$log/status"
+# It stands in the server's root, which has to be empty in the end.
+[ -z "$milter" ] || kill "$milter"
 mta_stop
 printf '{"table": %s, "server": "%s", "peer": "%s", "disk": "%s", "sent": %d, "arrived": %d, "client_s": %s, "server_s": %s, "before": %s, "after": %s}\n' \
 	"$table" "$server" "$peer" "$disk" "$sent" "$(arrived)" \
