@@ -38,27 +38,47 @@ field_disk_up()
 	tmpfs) return ;;
 	ext2 | xfs | btrfs) type=$peer ;;
 	esac
-	if [ "$disk" = own ]; then
-		own=$(mktemp -d "${RS_FIELD_OWN:-/var/tmp}/field.XXXXXX")
-		store=$own/store
-		return
-	fi
 	drop_copies
 	# shellcheck source=../disk/disk.sh
 	. "$here/../disk/disk.sh"
+	if [ "$disk" = own ]; then
+		own_disk_up
+		return
+	fi
 	mkdir "$work/medium"
 	mount -t tmpfs -o size=5G field "$work/medium"
 	disk_start "$work/medium/disk.img" 4G --preset none
 	mta_traps
 	power=yes
-	if [ "$type" = ext2 ]; then
-		mkfs.ext2 -q -F -E nodiscard "$DISK_LOOP"
-	else
-		disk_mkfs "$type"
-	fi
+	field_mkfs "$type"
 	disk_mount -o noatime
 	losetup -d "$DISK_LOOP"
 	store=$DISK_MNT/store
+}
+
+# A file on the machine's disk, written once, so that nothing is left to
+# allocate there. Its loop device goes with the mount.
+own_disk_up()
+{
+	own=$(mktemp -d "${RS_FIELD_OWN:-/var/tmp}/field.XXXXXX")
+	capacity=256M
+	dd if=/dev/zero of="$own/disk" bs=1M count=1536 conv=fsync status=none
+	loop=$(losetup --find --show --direct-io=on "$own/disk")
+	DISK_LOOP=$loop field_mkfs "$type"
+	mkdir "$work/own"
+	mount -o noatime "$loop" "$work/own"
+	losetup -d "$loop"
+	loop=
+	store=$work/own/store
+}
+
+field_mkfs()
+{
+	if [ "$1" = ext2 ]; then
+		mkfs.ext2 -q -F -E nodiscard "$DISK_LOOP"
+	else
+		disk_mkfs "$1"
+	fi
 }
 
 # From here on the disk is as slow as it is.
@@ -103,7 +123,8 @@ field_leave()
 	spool_end >/dev/null 2>&1
 	power_off >/dev/null 2>&1
 	power=
-	umount -l "$work/tmpfs" "$work/medium" 2>/dev/null
+	umount -l "$work/tmpfs" "$work/medium" "$work/own" 2>/dev/null
+	[ -z "$loop" ] || losetup -d "$loop"
 	[ -z "$own" ] || rm -rf --one-file-system "$own"
 	(exit $rc)
 	mta_leave
@@ -260,7 +281,7 @@ all_arrived()
 
 # --- one measurement -------------------------------------------------------
 
-own='' milter='' sent=0 counters_before=null
+own='' loop='' milter='' sent=0 counters_before=null
 trap field_leave EXIT
 options_set
 # shellcheck disable=SC2086 # a list
