@@ -88,6 +88,7 @@ void rs_ll_free(struct rs_ll *ll);
 struct rs_ll_status {
 	uint64_t parked, parked_bytes; /* waiting now, for room or for data */
 	uint64_t stalled;	       /* got ENOSPC after waiting, ever */
+	uint64_t waits;		       /* times that room was awaited, ever */
 	int readonly;		       /* remounted after poison */
 };
 void rs_ll_status(struct rs_ll *ll, struct rs_ll_status *ret);

@@ -58,6 +58,8 @@ struct rs_ll_call {
 	uint64_t deadline;   /* ms of CLOCK_MONOTONIC: ENOSPC then; 0: room was
 			      * never short */
 	uint64_t grace;	     /* likewise, for RS_LL_EPARK_FORGET */
+	int refused;	     /* there was no room for it; else it only stands
+			      * behind one for which there was none */
 };
 
 /*
@@ -81,9 +83,9 @@ struct rs_ll_park {
 	struct rs_ll_queue cold; /* wait for data from the store */
 	int trying; /* the parker has the head of room in its hands */
 	int space, stop;
-	atomic_int starving; /* room isn't empty; read without the lock */
-	uint64_t stall;	     /* ms */
-	uint64_t stalled;
+	atomic_int starving;	 /* room isn't empty; read without the lock */
+	uint64_t stall;		 /* ms */
+	uint64_t stalled, waits; /* see struct rs_ll_status */
 	int told; /* RS_LL_PARK_FULL was said for this shortage */
 	unsigned int threads;
 	pthread_t thread[1 + RS_LL_READERS];

@@ -11,7 +11,8 @@
  *	                           |                        first served)
  *	                           \----- RS_EPARK_COLD  -> cold
  *	parker thread: retries the head of room when space() was told, and
- *	  each RETRY_MS, because RAM comes back without anybody telling
+ *	  each RETRY_MS, because RAM comes back without anybody telling; at
+ *	  once, if it only stood behind another one
  *	reader threads: rs_core_load() for cold ones, then try again
  *
  * INVARIANTS
@@ -24,6 +25,8 @@
  * I4 What waits is bounded in bytes; beyond it ENOSPC comes at once.
  * I5 Real shortage (RS_LL_EPARK_FORGET) waits for FORGETs on their way, for
  *    RS_LL_GRACE_MS and in the same queue; then the try itself says ENOSPC.
+ * I6 Room is awaited only for a call that was refused: writers that get in
+ *    line behind each other would else have one write each per event.
  *
  * LOCKS  park->lock covers the queues, nothing is called under it.
  * NOT HERE  the kernel's INTERRUPT is ignored: a signal must not leave a
@@ -216,11 +219,13 @@ void rs_ll_submit(struct rs_ll *ll, struct rs_ll_call *call)
 	int err;
 
 	/* I2; reads and truncates do not wait behind writers */
+	call->refused = 0;
 	if (call->kind == RS_LL_WRITE && somebody_waits(&ll->park)) {
 		park_call(ll, call, RS_EPARK);
 		return;
 	}
 	err = rs_ll_try(ll, call);
+	call->refused = 1;
 	if (err)
 		park_call(ll, call, err);
 }
@@ -244,6 +249,7 @@ static int retry_head(struct rs_ll *ll)
 	park->trying = 0;
 	if (in_time(call, err)) {
 		start_clocks(park, call, err);
+		call->refused = 1;
 		push_head(&park->room, call);
 		return 0;
 	}
@@ -265,6 +271,7 @@ static void wait_space(struct rs_ll_park *park)
 	struct timespec ts;
 	int err = 0;
 
+	park->waits++;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ts.tv_nsec += (long)RETRY_MS * 1000000;
 	ts.tv_sec += ts.tv_nsec / 1000000000;
@@ -289,7 +296,8 @@ static void *parker(void *arg)
 			pthread_cond_wait(&park->wake, &park->lock);
 			continue;
 		}
-		wait_space(park);
+		if (park->room.head->refused)
+			wait_space(park);
 		/* once round: what comes back from a reader waits again */
 		n = park->room.n;
 		while (n-- > 0 && !park->stop && retry_head(ll))
@@ -337,6 +345,7 @@ static void serve_cold(struct rs_ll *ll, struct rs_ll_call *call)
 		return;
 	}
 	/* no RAM now, or it was dropped again before we came */
+	call->refused = 1;
 	if (err == RS_EPARK_COLD || in_time(call, err)) {
 		pthread_mutex_lock(&park->lock);
 		queued = enqueue(park, call, err);
@@ -464,6 +473,7 @@ void rs_ll_status(struct rs_ll *ll, struct rs_ll_status *ret)
 	ret->parked = park->room.n + park->cold.n;
 	ret->parked_bytes = park->room.bytes + park->cold.bytes;
 	ret->stalled = park->stalled;
+	ret->waits = park->waits;
 	pthread_mutex_unlock(&park->lock);
 	ret->readonly = atomic_load(&ll->ro.done);
 }

@@ -160,6 +160,7 @@ static void add_ll(struct rs_daemon *d, json_t *root,
 	json_object_set_new(root, "parked", number(ll->parked));
 	json_object_set_new(root, "parked_bytes", number(ll->parked_bytes));
 	json_object_set_new(root, "stalled", number(ll->stalled));
+	json_object_set_new(root, "waits", number(ll->waits));
 	json_object_set_new(root, "readonly", json_boolean(ll->readonly));
 	json_object_set_new(root, "detached", json_boolean(detached));
 	if (detached)
