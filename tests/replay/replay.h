@@ -39,7 +39,7 @@ struct rs_replay_opts {
 	unsigned int seconds;  /* 0: until all messages are done */
 	unsigned int size_low; /* bytes */
 	unsigned int size_high;
-	bool mix; /* 1 KB, 25 KB and 500 KB as 1000:100:10 instead */
+	bool mix;	   /* 1 KB, 25 KB and 500 KB as 1000:100:10 instead */
 	unsigned int keep; /* per cent that is deferred, not removed */
 	unsigned int run;  /* part of the keys: runs share a ledger */
 	uint64_t seed;
