@@ -124,6 +124,16 @@ export_killed()
 	kill -KILL $! 2>/dev/null || true
 	wait $! 2>/dev/null || true
 }
+# also before there is a mark
+for pause in 0.002 0.005 0.01; do
+	rm -rf "$work/out4"
+	timeout -s KILL $pause "$ctl" export "$store" "$work/out4" \
+		>/dev/null 2>&1 || true
+	is_half_out || [ -z "$(ls -A "$work/out4" 2>/dev/null)" ] || continue
+	expect 0 "$ctl" export "$store" "$work/out4"
+	list "" "$work/out4" >"$work/got"
+	same_tree "$work/want_out" "$work/got" "an export killed after $pause s"
+done
 for i in {1..20}; do
 	rm -rf "$work/out4"
 	export_killed 0
